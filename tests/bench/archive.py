@@ -85,7 +85,7 @@ def fill(folder: Path, orders: int) -> None:
 
 @contextlib.contextmanager
 def filled(orders: int) -> Iterator[tuple[Path, Path]]:
-    """An archive whose last day lies in the journal, and the same with the day in files."""
+    """An archive with its last day in the journal, and the same with that day in files."""
     with tempfile.TemporaryDirectory() as folder:
         path, rolled = Path(folder) / "archive", Path(folder) / "rolled"
         start = time.perf_counter()
@@ -188,7 +188,7 @@ class Peer:
 
 
 class Rolled:
-    """A peer's engine with the help that ours has: sums per coin and minute, kept beside the orders.
+    """A peer's engine with the help that ours has: sums per coin and minute, stored with the orders.
 
     Whole minutes come from the sums, what lies at the edges of the window from the orders.
     """
@@ -238,7 +238,7 @@ class Rolled:
 
 
 class Arrivals:
-    """A second passes and its orders reach all engines; keeping them is not timed, taking them into the sums is."""
+    """A second passes and its orders reach all engines; storing them is not timed, adding them to the sums is."""
 
     def __init__(self, path: Path, in_memory: Peer) -> None:
         self.writer = _core.ArchiveWriter(path)

@@ -43,7 +43,7 @@ LIVE = (
     "/api/liq-heatmap?symbol=C1",
     "/api/liq-map?symbol=C2",
 )
-# What tells one map from all others.
+# A key that identifies one map.
 MAPS = [
     f"symbol=C{coin}&range={length}&model={model}{exchange}"
     for length, model, exchange, coin in itertools.product(
@@ -145,8 +145,8 @@ def served(folder: Path) -> Iterator[Served]:
 
 
 @dataclass
-class Stretch:
-    """Live answers of a stretch of time, in seconds; the most memory of it, in MiB; and what became of the attack."""
+class Load:
+    """Live answers of a period, in seconds; the most memory of it, in MiB; and what became of the attack."""
 
     took: list[float] = field(default_factory=list)
     failed: int = 0
@@ -158,9 +158,9 @@ class Stretch:
         return statistics.quantiles(self.took, n=100)[98]
 
 
-def live(server: Served, seconds: float) -> Stretch:
-    """Asks live questions by turns, each on its own connection that is kept."""
-    found = Stretch(memory=server.memory())
+def live(server: Served, seconds: float) -> Load:
+    """Asks live questions by turns, each on its own persistent connection."""
+    found = Load(memory=server.memory())
     asking = [(http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE), path) for path in LIVE]
     end = time.perf_counter() + seconds
     turn = 0
@@ -189,7 +189,7 @@ def live(server: Served, seconds: float) -> Stretch:
 
 
 def ask_of_the_past(port: int, clients: int, days: int, stop: threading.Event) -> Counter[str]:
-    """Clients that ask for one past instant after the other, and wait as they are told to where they are refused."""
+    """Clients that ask for one past instant after the other, and wait for the Retry-After of a refusal."""
     became: Counter[str] = Counter()
 
     def one(seed: int) -> None:
@@ -222,9 +222,9 @@ def ask_of_the_past(port: int, clients: int, days: int, stop: threading.Event) -
 def half_heads(port: int, clients: int, _days: int, stop: threading.Event) -> Counter[str]:
     """One peer that opens connections and never ends a head; what is closed is opened again."""
     became: Counter[str] = Counter()
-    held: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     while not stop.is_set():
-        while len(held) < clients and not stop.is_set():
+        while len(sockets) < clients and not stop.is_set():
             try:
                 one = socket.create_connection(("127.0.0.1", port), timeout=5, source_address=ATTACKER)
                 one.sendall(b"GET /api/liquidations/overview HTTP/1.1\r\nhost: loc")
@@ -232,10 +232,10 @@ def half_heads(port: int, clients: int, _days: int, stop: threading.Event) -> Co
             except OSError:
                 became["not let in"] += 1
                 break
-            held.append(one)
+            sockets.append(one)
             became["opened"] += 1
         open_still = []
-        for one in held:
+        for one in sockets:
             try:
                 one.recv(1)
             except BlockingIOError:
@@ -245,7 +245,7 @@ def half_heads(port: int, clients: int, _days: int, stop: threading.Event) -> Co
                 pass
             one.close()
             became["closed"] += 1
-        held = open_still
+        sockets = open_still
         stop.wait(0.2)
     return became
 
@@ -297,9 +297,7 @@ ATTACKS = (
 )
 
 
-def attacked(
-    server: Served, attack: Attack, clients: int, days: int, seconds: float
-) -> tuple[Stretch, Stretch, Stretch]:
+def attacked(server: Served, attack: Attack, clients: int, days: int, seconds: float) -> tuple[Load, Load, Load]:
     """Live answers before, during and after the attack."""
     before = live(server, seconds)
     with subprocess.Popen(

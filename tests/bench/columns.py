@@ -40,7 +40,7 @@ def by_hand(rows: Sequence[dict[str, Any]], names: Names) -> Columns:
 
 
 def joined(parts: Sequence[Columns], names: Names) -> Columns:
-    """The columns of all parts; texts beside their names."""
+    """The columns of all parts; texts with their names."""
     made = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return {name: (column, list(names[name])) if name in TEXTS else column for name, column in made.items()}
 

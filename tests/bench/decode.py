@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import ears
 import orjson
+import redundancy
 import report
 
 import liqdata
@@ -129,7 +129,7 @@ def main() -> None:
         rates["orjson and dicts"].append(rate(by_dicts, frames))
         print({name: round(each[turn]) for name, each in rates.items()}, file=sys.stderr)
     text = page(rates, options.rounds)
-    text += ears.section(ears.measured(), "a release build")
+    text += redundancy.section(redundancy.measured(), "a release build")
     if options.print:
         print(text)
     else:

@@ -29,7 +29,7 @@ import liqdata
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "python" / "support"))
 
-import reference_ledger  # noqa: E402 - it lies beside the tests
+import reference_ledger  # noqa: E402 - it is a module of the tests
 
 PAGE = ROOT / "docs" / "dev" / "benchmarks-estimate.md"
 MINUTE = 60_000
@@ -74,9 +74,11 @@ def recorded(days: int) -> Tape | None:
     bars: Table = {"symbol": ["BTC"] * len(rows), "timestamp": [opened for opened, _ in rows]}
     for name in ("open", "high", "low", "close", "volume"):
         bars[name] = [float(row[name]) for _, row in rows]
-    kept = [(when, value) for when, value in interest if start - DAY <= when <= end]
-    table = {"symbol": ["BTC"] * len(kept), "timestamp": [each for each, _ in kept]}
-    return Tape(bars, table | {"open_interest": [value for _, value in kept]}, "recorded bars and open interest of BTC")
+    selected = [(when, value) for when, value in interest if start - DAY <= when <= end]
+    table = {"symbol": ["BTC"] * len(selected), "timestamp": [each for each, _ in selected]}
+    return Tape(
+        bars, table | {"open_interest": [value for _, value in selected]}, "recorded bars and open interest of BTC"
+    )
 
 
 def at(text: str) -> int:
@@ -102,11 +104,11 @@ def by_chance(days: int, *, seed: int = 1, symbol: str = "BTC") -> Tape:
         "close": close.tolist(),
         "volume": chance.gamma(2.0, 50.0, count).tolist(),
     }
-    held = 90_000 * np.exp(np.cumsum(chance.normal(0, 0.002, count + 1)))
+    level = 90_000 * np.exp(np.cumsum(chance.normal(0, 0.002, count + 1)))
     interest = {
         "symbol": [symbol] * (count + 1),
         "timestamp": [*opened, end],
-        "open_interest": held.tolist(),
+        "open_interest": level.tolist(),
     }
     return Tape(bars, interest, "bars and open interest made by chance")
 
@@ -208,8 +210,8 @@ def month(tape: Tape, rounds: int) -> Month:
         np.testing.assert_allclose(in_numba().sum(axis=1), sums, rtol=1e-9)
         found: list[Any] = []
         plain = seconds(lambda: found.append(plainly()))
-        told = [sum(usd for (_, side, _), usd in found[0].items() if side == which) for which in (0, 1)]
-        np.testing.assert_allclose(told, sums, rtol=1e-9)
+        by_side = [sum(usd for (_, side, _), usd in found[0].items() if side == which) for which in (0, 1)]
+        np.testing.assert_allclose(by_side, sums, rtol=1e-9)
         ours, theirs = [], []
         for _ in range(rounds):
             ours.append(seconds(lambda: market.liqmap("BTC", "1M")))
@@ -227,13 +229,13 @@ def prepared(tape: Tape, count: int) -> tuple[Any, float]:
     since = np.maximum(places - week, 0)
     spans = np.maximum(places - since, 1)
     mean = np.where(places > since, (before[places] - before[since]) / spans, volume)
-    readings, held = np.array(tape.interest["timestamp"]), np.array(tape.interest["open_interest"])
+    readings, level = np.array(tape.interest["timestamp"]), np.array(tape.interest["open_interest"])
     last = np.searchsorted(readings, opened + STEP, side="right") - 1
     assert (opened + STEP - readings[last] <= STEP).all()
     start = np.searchsorted(readings, opened[-count], side="right") - 1
     days = np.full(opened.size, STEP / DAY)
-    rows = [columns["low"], columns["high"], columns["close"], volume / mean, days, held[last]]
-    return np.column_stack(rows)[-count:].copy(), float(held[start])
+    rows = [columns["low"], columns["high"], columns["close"], volume / mean, days, level[last]]
+    return np.column_stack(rows)[-count:].copy(), float(level[start])
 
 
 @dataclass
@@ -288,8 +290,8 @@ def minutes(days: int, symbols: int) -> tuple[Table, Table]:
             bars.setdefault(name, []).append(cells)
         hours = opened[::60]
         interest.setdefault("timestamp", []).append(hours)
-        held = 90_000 * np.exp(np.cumsum(chance.normal(0, 0.002, hours.size)))
-        interest.setdefault("open_interest", []).append(held)
+        level = 90_000 * np.exp(np.cumsum(chance.normal(0, 0.002, hours.size)))
+        interest.setdefault("open_interest", []).append(level)
     tables = []
     for table in (bars, interest):
         joined: Table = {name: np.concatenate(parts) for name, parts in table.items()}
@@ -333,8 +335,8 @@ def year() -> Year:
             each.append(min(seconds(lambda asked=asked: market.liqmap("C0", "all", as_of=asked)) for _ in range(3)))
         columns = [seconds(lambda at=at: market.heatmap("C0", "24h", as_of=at)) for at in instants[-QUESTIONS:]]
     with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-        held = alone.submit(memory).result()
-    return Year(first, after, statistics.median(columns), each[1] / MAPS, held)
+        in_memory = alone.submit(memory).result()
+    return Year(first, after, statistics.median(columns), each[1] / MAPS, in_memory)
 
 
 def memory() -> int:

@@ -72,7 +72,7 @@ def keep(name: str, ratios: Ratios) -> None:
     (FOLDER / f"{name}.json").write_text(json.dumps(ratios), encoding="utf-8")
 
 
-def kept() -> Ratios:
+def stored() -> Ratios:
     """What the other scripts have left."""
     found: dict[str, Mapping[str, float]] = {}
     for path in sorted(FOLDER.glob("*.json")):
@@ -135,7 +135,7 @@ def under(attack: str, key: str, grown: float) -> list[Bound]:
     return [
         Bound(f"{attack}: p99 of live answers", "the same run without them", key, "p99", 5.0, "×"),
         Bound(f"{attack}: live answers that were not given", "all of them", key, "failed", 0.0, ""),
-        Bound(f"{attack}: memory of the server", "what it held before", key, "grown", grown, " MiB"),
+        Bound(f"{attack}: memory of the server", "what it met before", key, "grown", grown, " MiB"),
     ]
 
 
@@ -210,14 +210,14 @@ WHY: dict[tuple[str, str], str] = {
 def table(
     results: Sequence[Result], apart: Ratios, memory: tuple[float, float], rows: Callable[..., str]
 ) -> tuple[str, str]:
-    """The table of all floors, and one sentence on how many hold."""
+    """The table of all floors, and one sentence on how many are met."""
     by_key = {result.key: result for result in results}
-    lines, held, unknown = [], 0, 0
+    lines, met, unknown = [], 0, 0
 
     def line(question: str, peer: str, least: str, reached: str, share: float) -> None:
-        nonlocal held
+        nonlocal met
         if share >= 1:
-            held += 1
+            met += 1
             said = "met"
         else:
             percent = 100 * (1 - share)
@@ -247,14 +247,14 @@ def table(
     grown, size = memory
     line("peak memory of a 1000 × 1440 map", "the result itself", "≤ 1.2×", f"{grown / size:.2f}×", 1.2 * size / grown)
     total = len(lines)
-    head = f"**{held} of all {total} floors are met**" if held < total else f"**All {total} floors are met**"
+    head = f"**{met} of all {total} floors are met**" if met < total else f"**All {total} floors are met**"
     if unknown:
         head += f", {unknown} not measured in this run counted as not met"
     return noted(rows(["", "against", "at least", "reached", ""], lines)), head
 
 
 def main() -> None:
-    sys.exit("\n".join(f"does not hold: {one}" for one in broken(kept())) or 0)
+    sys.exit("\n".join(f"not met: {one}" for one in broken(stored())) or 0)
 
 
 if __name__ == "__main__":

@@ -134,8 +134,8 @@ def cases(folder: Path, rows: int) -> dict[str, dict[str, Callable[[Path], objec
         return frame.select(pl.col(f"column_{place + 1}").alias(name) for place, name in enumerate(names))
 
     def whole(done: liqdata.archive.Ingested, *, again: bool = False) -> None:
-        kept = done.repeated if again else done.new
-        if kept != rows:
+        stored = done.repeated if again else done.new
+        if stored != rows:
             raise SystemExit(str(done))
 
     def of_table(kind: str, frame: pl.DataFrame) -> dict[str, Callable[[Path], object]]:
@@ -147,14 +147,14 @@ def cases(folder: Path, rows: int) -> dict[str, dict[str, Callable[[Path], objec
         }
 
     def of_file(file: Path, reader: Callable[[Path], pl.DataFrame]) -> dict[str, Callable[[Path], object]]:
-        whose = "binance" if "bars" in file.name else None
+        exchange = "binance" if "bars" in file.name else None
         return {
-            "liqdata": lambda into: whole(liqdata.ingest(into, file, exchange=whose)),
+            "liqdata": lambda into: whole(liqdata.ingest(into, file, exchange=exchange)),
             "DuckDB": lambda into: by_duckdb(into, f"SELECT * FROM '{file}'"),
             "polars": lambda into: by_polars(into, reader(file)),
         }
 
-    told: dict[str, dict[str, Callable[[Path], object]]] = {
+    cases_by_name: dict[str, dict[str, Callable[[Path], object]]] = {
         "bars from CSV, of Binance": {
             "liqdata": lambda into: whole(liqdata.ingest(into, file)),
             "DuckDB": lambda into: by_duckdb(into, read),
@@ -168,10 +168,10 @@ def cases(folder: Path, rows: int) -> dict[str, dict[str, Callable[[Path], objec
         frame.write_parquet(parquet)
         # Lengths of bars are written as people do.
         _in_words(frame).write_csv(csv)
-        told[f"{shown} from an Arrow table"] = of_table(kind, frame)
-        told[f"{shown} from Parquet"] = of_file(parquet, pl.read_parquet)
-        told[f"{shown} from CSV"] = of_file(csv, pl.read_csv)
-    return told
+        cases_by_name[f"{shown} from an Arrow table"] = of_table(kind, frame)
+        cases_by_name[f"{shown} from Parquet"] = of_file(parquet, pl.read_parquet)
+        cases_by_name[f"{shown} from CSV"] = of_file(csv, pl.read_csv)
+    return cases_by_name
 
 
 def _in_words(frame: pl.DataFrame) -> pl.DataFrame:
@@ -203,9 +203,9 @@ def main() -> None:
     processor: dict[str, list[float]] = {}
     chance = random.Random(3)
     with tempfile.TemporaryDirectory() as name:
-        told = cases(Path(name), asked.rows)
+        cases_by_name = cases(Path(name), asked.rows)
         for place in range(asked.rounds):
-            for case, sides in told.items():
+            for case, sides in cases_by_name.items():
                 for side in chance.sample(list(sides), k=len(sides)):
                     took, spent = measured(sides[side], Path(name) / f"{place} {case} {side}")
                     times.setdefault((case, side), []).append(took)
@@ -214,7 +214,7 @@ def main() -> None:
             say(f"round {place + 1} of {asked.rounds}")
     lines = [
         [case, *(_rate(asked.rows, times.get((case, side))) for side in SIDES), _rate(asked.rows, processor.get(case))]
-        for case in told
+        for case in cases_by_name
     ]
     asked.out.write_text(page(asked.rows, asked.rounds, lines, time.monotonic() - began), encoding="utf-8")
     say(f"{asked.out}")
@@ -239,7 +239,7 @@ Rows per second, {rows:,} rows, one core: bars of a minute and open interest are
 ## How it is measured
 
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
-- Python {platform.python_version()}, {versions}, all kept to one core; the process held at most {memory} MiB.
+- Python {platform.python_version()}, {versions}, all limited to one core; the process used at most {memory} MiB.
 - DuckDB and polars write the rows unchanged, a file per day, without sync or checks. liqdata reads exact numbers,
   refuses invalid rows, looks for duplicates of every row, syncs each file and lists it with its SHA-256. Unwritten
   data of the others is flushed before.{report.ahead()}

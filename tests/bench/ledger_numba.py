@@ -48,7 +48,7 @@ def replay(
     for part in range(parts):
         unlocated[:, :, part] = opening * standing[part]
     mass[:] = unlocated
-    held = opening
+    level = opening
     for place in range(bars.shape[0]):
         low, high, close, volume, days, then = bars[place]
         low_bin = math.floor(math.log(low) / h) - origin
@@ -77,17 +77,17 @@ def replay(
                         first[side, world, part] = max(first[side, world, part], stop)
                     flux[side, world, part] = crossed * scale[side, world, part]
                     swept += flux[side, world, part]
-                left = max(held - phi0 * swept, 0.0)
+                left = max(level - phi0 * swept, 0.0)
                 stays = min(left, then) / left if left > 0.0 else 0.0
                 opened = max(then - left, 0.0)
                 for part in range(parts):
                     liquidated = phi0 * flux[side, world, part]
                     rest = max(mass[side, world, part] - liquidated, 0.0) * stays
-                    kept = (1.0 - churn[part]) * stays
+                    factor = (1.0 - churn[part]) * stays
                     mass[side, world, part] = (1.0 - churn[part]) * rest
                     unlocated[side, world, part] += flux[side, world, part] - liquidated
-                    unlocated[side, world, part] *= kept
-                    scale[side, world, part] *= kept
+                    unlocated[side, world, part] *= factor
+                    scale[side, world, part] *= factor
                     if scale[side, world, part] < VANISHING:
                         cells[side, world, part] *= scale[side, world, part]
                         scale[side, world, part] = 1.0
@@ -109,7 +109,7 @@ def replay(
                         else:
                             first[side, world, part] = min(first[side, world, part], bins[0])
                             end[side, world, part] = max(end[side, world, part], bins[entries - 1] + 1)
-        held = then
+        level = then
     return cells, scale, first, end
 
 

@@ -49,7 +49,7 @@ class Result:
         return statistics.median(a / b for a, b in zip(taken[name], taken[ours], strict=True))
 
     def mark(self, name: str, ours: str = "liqdata") -> str:
-        """What goes beside a stack whose wall time is far above its processor time while ours is not."""
+        """The mark of a stack with a wall time far above its processor time, unlike ours."""
         theirs, own = (self.median(one) > FAR * self.busy(one) for one in (name, ours))
         return f" {MARK}" if theirs and not own else ""
 
@@ -188,7 +188,7 @@ def peak_growth(work: Callable[[], Any]) -> int:
     # Resets the peak to what is resident now.
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before = status("VmRSS")
-    kept = work()
+    result = work()
     grown = status("VmHWM") - before
-    del kept
+    del result
     return grown

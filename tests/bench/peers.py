@@ -24,7 +24,7 @@ TIMEOUT = 60
 
 
 class Blocking:
-    """A stack whose calls block; many at a time by a pool of threads."""
+    """A stack with blocking calls; many at a time by a pool of threads."""
 
     name: str
     codings = ("plain", "gzip", "zstd")
@@ -145,7 +145,7 @@ class Pyreqwest(Blocking):
 
 
 class Awaited:
-    """A stack whose calls are awaited; many at a time by ``gather`` under a semaphore."""
+    """A stack with awaited calls; many at a time by ``gather`` under a semaphore."""
 
     name: str
     codings = ("plain", "gzip", "zstd")

@@ -58,7 +58,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def compared(results: Sequence[Result], *, ours: str = OURS, busy: bool = False) -> str:
     """A row per case: the median of ours, then each peer's median and how many times ours it is.
 
-    Where a peer's wall time is marked, the processor's ratio stands beside it.
+    Where a peer's wall time is marked, the processor's ratio is next to it.
     """
     names = list(dict.fromkeys(name for result in results for name in result.wall if name != ours))
 
@@ -157,13 +157,13 @@ def page(run: Run) -> str:
         ["", "median", "least"], ([title, took(statistics.median(each)), took(min(each))] for title, each in run.engine)
     )
     measured = [*run.single, *run.awaited, *run.maps, *run.pages, *run.dicts, run.many, run.feed, run.imports]
-    bars, held = floors.table(measured, run.apart, (run.memory[OURS], size), table)
+    bars, met = floors.table(measured, run.apart, (run.memory[OURS], size), table)
     free = [result for result in run.single if not result.ruled]
     return f"""# Benchmarks
 
 Written by `{run.command}` on {datetime.now(UTC):%Y-%m-%d} in {run.taken:.0f} s; do not edit.
 
-{held}. A rule: no call, blocking or awaited, should be slower than the best stack with orjson, except rows → dicts.
+{met}. A rule: no call, blocking or awaited, should be slower than the best stack with orjson, except rows → dicts.
 {verdict([*run.single, run.many], [*run.awaited, run.many])}
 
 ## The floors

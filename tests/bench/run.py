@@ -42,7 +42,7 @@ ROWS = 1_000_000
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few rounds, some 40 s, printed and not written")
-    parser.add_argument("--only", default="", help="only single cases whose key or title contains this; printed")
+    parser.add_argument("--only", default="", help="only single cases with this in key or title; printed")
     parser.add_argument("--peak", nargs=2, metavar=("STACK", "URL"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -176,7 +176,7 @@ def main() -> None:
             memory=memory,
             imports=imports(quick=quick),
             engine=engine.anchors(most=3 if quick else 9, seconds=0.5 if quick else 2),
-            apart=floors.kept(),
+            apart=floors.stored(),
             taken=time.monotonic() - start,
         )
     )

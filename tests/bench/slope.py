@@ -70,7 +70,7 @@ RAGGED = (",[1]", ",[1,2]]}")
 REST = '"matrix":[[1]]}'
 
 CASES: dict[str, tuple[str, Callable[[int], str | bytes]]] = {
-    "lists in lists, where nobody looks": (
+    "lists in lists, in ignored members": (
         "heatmap",
         lambda size: nested(HEATMAP + '"x":', ("[", "", "]"), ',"matrix":[[1]]}', size),
     ),
@@ -84,7 +84,7 @@ CASES: dict[str, tuple[str, Callable[[int], str | bytes]]] = {
         "coins",
         lambda size: filled('{"success":false,"error":{"message":"', "no ", '"}}', size),
     ),
-    "many members that nobody knows": (
+    "many unknown members": (
         "heatmap",
         lambda size: numbered(HEATMAP, '"k@":[{}],', '"matrix":[[1]]}', size),
     ),
@@ -255,7 +255,7 @@ def main() -> None:
     """Measure every case at every size, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--print", action="store_true", help="print the page and do not write it")
-    parser.add_argument("--only", default="", help="only the cases whose title contains this")
+    parser.add_argument("--only", default="", help="only the cases with this in their title")
     parser.add_argument("--child", nargs=3, metavar=("URL", "TITLE", "SIZE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:

@@ -19,7 +19,7 @@ def _counted(page, tools):
 
 
 @pytest.mark.skipif(not os.environ.get("LIQDATA_SOAK"), reason="an hour of a market: make soak")
-def test_an_hour_of_a_live_market_leaves_memory_and_elements_as_they_were(visit):
+def test_an_hour_of_a_live_market_grows_neither_memory_nor_elements(visit):
     with liqdata.demo(seed=6, live=True, speed=SPEED) as market, liqdata.serve(market) as server:
         page = visit(f"{server.url}/#min_usd=0&coin=all")
         until(page, "document.querySelector('.label').textContent.includes('version')")

@@ -96,7 +96,7 @@ def test_a_pixel_has_the_colour_of_its_cell(  # noqa: PLR0917  # fixtures and wh
     assert known >= 0.93 * drawn
 
 
-def test_the_words_stand_in_the_document_and_in_the_picture(visit, server):
+def test_texts_are_in_the_document_and_in_the_picture(visit, server):
     page = visit(server.url)
     _drawn(page)
     label = page.locator(".label p").inner_text()

@@ -122,7 +122,7 @@ def _loaded(page, map, place=0, count=60):
     return known
 
 
-def test_a_recorded_source_is_chosen_and_named_with_its_instant(visit, url, recorded):
+def test_a_recorded_source_can_be_selected_and_shows_its_instant(visit, url, recorded):
     page = visit(url)
     choice = page.locator(".choice:has(.name:text-is('source')) select")
     assert choice.locator("option").all_inner_texts()[-1] == "as served by coinglass"
@@ -142,7 +142,7 @@ def test_a_recorded_source_is_chosen_and_named_with_its_instant(visit, url, reco
     assert "as served by coinglass" in page.title()
 
 
-def test_the_map_of_an_instant_is_the_one_that_was_known_then(visit, url, recorded):
+def test_the_map_of_an_instant_is_the_last_one_recorded_before(visit, url, recorded):
     at = recorded[0].meta["recorded_at"] + timedelta(minutes=20)
     page = visit(f"{url}/#source=coinglass&as_of={at:%Y-%m-%dT%H:%MZ}")
     _shown(page, f"{recorded[0].meta['recorded_at']:%Y-%m-%d %H:%M} UTC")
@@ -218,7 +218,7 @@ def test_two_sources_are_shown_with_a_label_each(visit, url, recorded, width, he
     assert strongest == pytest.approx(recorded[-1].matrix[:, -1].max(), rel=1.01e-4)
 
 
-def test_what_is_compared_is_chosen_by_key_and_closed_again(visit, url):
+def test_a_comparison_is_opened_and_closed_by_key(visit, url):
     page = visit(url)
     for _ in range(3):
         page.keyboard.press("x")
@@ -229,12 +229,12 @@ def test_what_is_compared_is_chosen_by_key_and_closed_again(visit, url):
     assert "compare" not in page.url
 
 
-def test_what_was_not_recorded_is_said_in_the_words_of_the_server(visit, url):
+def test_a_missing_recording_shows_the_message_of_the_server(visit, url):
     page = visit(f"{url}/#source=coinglass&range=7d")
     _shown(page, "coinglass has no recorded heatmap BTC 7d; it has heatmap BTC 24h, liqmap BTC 1d")
 
 
-def test_an_archive_of_recordings_alone_shows_them(visit, folder, tmp_path):
+def test_an_archive_of_recordings_only_is_shown(visit, folder, tmp_path):
     Store(str(tmp_path / "archive"), "other").close()
     shutil.copytree(Path(folder) / "recorded/coinglass", tmp_path / "archive/recorded/coinglass")
     with liqdata.open(tmp_path / "archive") as market, liqdata.serve(market) as server:

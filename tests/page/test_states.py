@@ -62,14 +62,14 @@ def test_a_server_with_tokens_shows_the_form_and_then_the_data(visit, market):
         page.wait_for_selector(".big")
 
 
-def test_a_refusal_is_shown_in_the_words_of_the_server(visit, server):
+def test_a_refusal_shows_the_message_of_the_server(visit, server):
     page = visit(f"{server.url}/#symbol=NOPE")
     until(page, "document.body.textContent.includes('is unknown: it was never observed here')")
     page = visit(f"{server.url}/#range=forever")
     assert "range=forever" in _text(page, ".notices")
 
 
-def test_a_busy_server_is_asked_again_when_it_said(visit, server):
+def test_a_busy_server_is_retried_after_its_retry_after(visit, server):
     busy = {"parameter": None, "message": "busy", "allowed": None}
     prepare = _refused(503, busy, **{"retry-after": "2"})("/api/liquidations/overview")
     page = visit(server.url, prepare=prepare, live=False)
@@ -142,7 +142,7 @@ def _until(true, seconds=20):
         time.sleep(0.1)
 
 
-def test_a_server_that_comes_back_is_followed_without_a_doubled_order(visit):
+def test_a_restarted_server_is_followed_without_duplicate_orders(visit):
     with liqdata.demo(seed=3, live=True, speed=120) as market:
         server = liqdata.serve(market)
         address, port = server.url, int(server.url.rsplit(":", 1)[1])
@@ -189,7 +189,7 @@ def test_seven_tabs_share_one_stream(browser, seen):
 
 
 @pytest.mark.parametrize("key", ["7", "l", "u", "d", "m", "]"])
-def test_keys_change_the_view_and_the_address_keeps_it(visit, server, key):
+def test_keys_change_the_view_and_the_url(visit, server, key):
     page = visit(server.url)
     until(page, "document.querySelector('.label').textContent.includes('version')")
     page.keyboard.press(key)
@@ -209,7 +209,7 @@ def test_the_crosshair_goes_from_cell_to_cell(visit, server):
     until(page, f"document.querySelector('.readout').dataset.row == {first + 1}")
 
 
-def test_of_a_live_map_only_new_columns_are_sent(visit):
+def test_only_new_columns_of_a_live_map_are_sent(visit):
     grids = []
 
     def prepare(page):

@@ -107,7 +107,7 @@ def test_arguments_are_those_of_the_endpoint_table(market):
         ("score_note", {}, "measured"),
     ],
 )
-def test_every_reply_has_its_kind_its_gaps_and_what_to_say(market, tool, arguments, kind):
+def test_every_reply_has_its_kind_its_gaps_and_its_caveats(market, tool, arguments, kind):
     found = reply(market, tool, **arguments)
     assert found["kind"] == kind
     assert found["rows"]
@@ -135,7 +135,7 @@ def test_rows_are_those_of_the_package(market):
     assert pain["d7", "LONG"] == market.maxpain("BTC")["d7"]["long"]["price"]
 
 
-def test_max_pain_says_why_it_is_there(market):
+def test_max_pain_has_an_explanation(market):
     found = reply(market, "levels_maxpain")
     explain = market.maxpain("BTC", explain=True).meta["explain"]
     assert found["model"] == {"number": 3, "version": explain["modelVersion"], "view": "expected"}
@@ -230,26 +230,26 @@ def test_next_rows_are_read_as_of_the_same_instant(market):
         ("history", {"interval": "7s"}, r"interval: "),
     ],
 )
-def test_mistakes_are_answered_in_the_packages_own_sentences(market, tool, arguments, said):
+def test_mistakes_get_the_error_messages_of_the_package(market, tool, arguments, said):
     text = refusal(market, tool, **arguments)
     assert re.match(said, text)
     assert "Traceback" not in text
     assert "Error executing" not in text
 
 
-def test_an_older_client_is_served_as_well(market):
+def test_an_older_client_is_served(market):
     (found,) = ask(market, ("overview", {}), mode="legacy")
     assert found.structured_content["returned"] == 4
 
 
-def test_a_market_of_tables_says_that_zeros_are_unknown():
+def test_a_market_of_tables_marks_zeros_as_unknown():
     with liqdata.Market(orders=samples.orders(), now="2027-01-01") as market:
         found = reply(market, "overview")
     assert "No part of the period is covered: zeros and missing rows mean unknown." in found["caveats"]
     assert found["simulated"] is False
 
 
-def test_a_service_answers_as_the_market_behind_it(market, server):
+def test_a_service_answers_like_its_market(market, server):
     with liqdata.Client(server.url) as client:
         for tool in TOOLS:
             there, here = reply(client, tool, limit=5), reply(market, tool, limit=5)
@@ -259,7 +259,7 @@ def test_a_service_answers_as_the_market_behind_it(market, server):
         assert refusal(client, "orders", exchange="nowhere").startswith("exchange:")
 
 
-def test_a_service_that_is_gone_is_one_sentence():
+def test_an_unreachable_service_is_one_sentence():
     with liqdata.Client("http://127.0.0.1:9", retries=0) as client:
         text = refusal(client, "overview")
     assert "127.0.0.1:9 refused the connection" in text
@@ -372,6 +372,6 @@ def test_help_works_without_the_extra_and_names_it(tmp_path):
         (("--demo", "--timeout", "5"), "timeout: a market in this process sends no requests"),
     ],
 )
-def test_the_command_wants_one_source(arguments, said, capsys):
+def test_the_command_requires_one_source(arguments, said, capsys):
     assert liqdata.cli.main(["mcp", *arguments]) == 2
     assert said in capsys.readouterr().err

@@ -222,7 +222,7 @@ def test_large_orders_of_a_market_are_alerted_once():
         assert list(orders.news(market, 0, now + 1)) == []
 
 
-def test_large_orders_are_alerted_once_however_long_ago_the_last_poll_was():
+def test_large_orders_are_alerted_once_after_any_pause_between_polls():
     hour = 60 * 60 * 1000
 
     class Source:
@@ -336,7 +336,7 @@ def test_a_rule_without_cascades_takes_the_time_of_the_source():
     assert [event["alert"] for event in shown] == ["order"] * 3
 
 
-def test_failures_are_warnings_of_the_logger_unless_a_function_takes_them(caplog):
+def test_failures_are_logged_unless_a_function_handles_them(caplog):
     polls = []
 
     def stop_after_two():
@@ -377,13 +377,13 @@ def test_a_function_that_fails_is_reported_and_gets_the_next_alert():
         ((Rule("coverage"),), "senders"),
     ],
 )
-def test_what_is_no_rule_and_no_sender_is_refused(market, arguments, parameter):
+def test_an_argument_that_is_no_rule_or_sender_is_refused(market, arguments, parameter):
     with pytest.raises(BadQuery) as refused:
         alerts.watch(market, *arguments)
     assert refused.value.parameter == parameter
 
 
-def test_a_server_sends_alerts_and_says_that_they_are_simulated(service, tmp_path):
+def test_a_server_marks_its_alerts_as_simulated(service, tmp_path):
     key = tmp_path / "key"
     key.write_text("secret\n")
     arguments = ["serve", "--demo", "--alert-symbol", "BTC", "--alert-cluster-usd", "100000", "--alert-distance", "5"]

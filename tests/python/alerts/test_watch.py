@@ -270,7 +270,7 @@ def test_a_program_gets_the_event_and_no_text_of_a_venue_becomes_code(growing, t
         ({"rules": Rule("cascade", 1, symbol="BTCC")}, "symbol"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_name(growing, asked, parameter):
+def test_an_invalid_argument_is_refused_by_name(growing, asked, parameter):
     with pytest.raises(BadQuery) as refused:
         watch(growing[0], **{"rules": RULE, "show": print, **asked})
     assert refused.value.parameter == parameter

@@ -52,7 +52,7 @@ def market(folder):
         yield market
 
 
-def test_an_archive_answers_as_tables_of_the_same_rows_do(market, tables):
+def test_an_archive_answers_like_tables_of_the_same_rows(market, tables):
     wanted = liqdata.Market(**tables)
     assert not market.simulated
     assert market.symbols == wanted.symbols == ["BTC", "ETH"]
@@ -66,7 +66,7 @@ def test_an_archive_answers_as_tables_of_the_same_rows_do(market, tables):
     assert refused.value.status == 404
 
 
-def test_an_estimate_names_the_exchanges_it_is_made_of(market, tables):
+def test_an_estimate_names_its_exchanges(market, tables):
     explain = market.heatmap("BTC").meta["explain"]
     assert explain["priceExchanges"] == explain["volumeExchanges"] == {"binance": explain["bars"]}
     assert set(explain["openInterestExchanges"]) == {row["exchange"] for row in market.open_interest("BTC")}
@@ -76,7 +76,7 @@ def test_an_estimate_names_the_exchanges_it_is_made_of(market, tables):
     assert "priceExchanges" not in liqdata.Market(**tables).heatmap("BTC").meta["explain"]
 
 
-def test_maps_are_told_as_they_were_served(folder):
+def test_maps_are_returned_as_they_were_served(folder):
     first = {
         "kind": "heatmap",
         "symbol": "BTC",
@@ -151,7 +151,7 @@ def test_a_length_of_no_whole_minutes_is_refused(market, interval):
 
 
 @pytest.mark.parametrize("rolled", [False, True])
-def test_orders_of_one_instant_come_in_one_order_whichever_way_they_are_read(tmp_path, rolled):
+def test_every_query_sorts_orders_of_one_instant_alike(tmp_path, rolled):
     path = tmp_path / "archive"
     writer = _core.ArchiveWriter(path)
     orders = samples.orders()
@@ -192,7 +192,7 @@ def test_iter_orders_streams_the_whole_history_newest_first(market, tables):
         assert refused.value.parameter == "end"
 
 
-def test_coverage_and_gaps_are_what_was_written_down(market):
+def test_coverage_and_gaps_follow_the_recorded_sessions(market):
     venues = {row["exchange"]: row for row in market.coverage("12h")}
     assert venues["okx"]["completeness"] == "complete"
     assert venues["okx"]["connected_share"] == pytest.approx(11 / 12, rel=1e-6)
@@ -204,7 +204,7 @@ def test_coverage_and_gaps_are_what_was_written_down(market):
     assert market.coins("1h").meta["coverage"][0]["exchange"] == "binance"
 
 
-def test_as_of_is_where_an_archive_stays(folder, market):
+def test_an_archive_opened_as_of_an_instant_stays_there(folder, market):
     at = NOW - 5 * HOUR
     with liqdata.open(folder, as_of=at) as then:
         assert then.now == datetime.fromtimestamp(at / 1000, UTC)
@@ -225,7 +225,7 @@ def test_as_of_is_where_an_archive_stays(folder, market):
             assert refused.value.parameter == "as_of"
 
 
-def test_a_reader_sees_what_is_written_beside_it(folder, market):
+def test_a_reader_sees_rows_of_a_concurrent_writer(folder, market):
     before = market.overview()["1h"]["cnt"]
     writer = _core.ArchiveWriter(folder)
     order = {name: [cells[0]] for name, cells in samples.orders().items()}
@@ -237,7 +237,7 @@ def test_a_reader_sees_what_is_written_beside_it(folder, market):
     assert market.orders(limit=1)[0]["timestamp"] == NOW + 1
 
 
-def test_it_serves_as_any_market_does(market):
+def test_an_archive_is_served_like_any_market(market):
     with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
         assert client.overview() == market.overview()
         assert client.coins(limit=3) == market.coins(limit=3)
@@ -247,10 +247,10 @@ def test_it_serves_as_any_market_does(market):
 def test_an_archive_pickles_as_its_path(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     with liqdata.open("archive") as market:
-        kept = pickle.dumps(market)
+        pickled = pickle.dumps(market)
         monkeypatch.chdir("/")
-        assert len(kept) < 500
-        assert pickle.loads(kept).overview() == market.overview()
+        assert len(pickled) < 500
+        assert pickle.loads(pickled).overview() == market.overview()
         assert repr(market).startswith(f"Market(archive {str(folder)!r}, 2 coins")
     with pytest.raises(RuntimeError, match="market is closed"):
         market.overview()
@@ -268,7 +268,7 @@ def test_where_there_is_no_archive_the_error_names_the_path(tmp_path):
     assert refused.value.path == str(tmp_path / "journal.sqlite")
 
 
-def test_a_second_writer_is_told_who_writes_and_readers_are_not_kept_out(folder):
+def test_a_second_writer_is_refused_and_readers_are_not(folder):
     writer = _core.ArchiveWriter(folder)
     with pytest.raises(ArchiveError, match=f"process {os.getpid()}") as refused:
         _core.ArchiveWriter(folder)
@@ -297,7 +297,7 @@ NEEDING = {
 
 
 @pytest.mark.parametrize("holds,ask", NEEDING.values(), ids=NEEDING)
-def test_a_damaged_file_is_named_by_whatever_does_without_it(folder, tables, caplog, holds, ask):
+def test_answers_that_skip_a_damaged_file_name_it(folder, tables, caplog, holds, ask):
     (path,) = (folder / holds).rglob(f"date={datetime.fromtimestamp(NOW / 1000 - 86_400 - 1, UTC):%Y-%m-%d}/*.parquet")
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 2] ^= 1
@@ -312,14 +312,14 @@ def test_a_damaged_file_is_named_by_whatever_does_without_it(folder, tables, cap
         assert record.getMessage().startswith(f"{rows} rows of {holds} are missing: {path}: the file's SHA-256 is ")
         ask(market)
         assert len(caplog.records) == 1
-        # What is left is served.
+        # The remaining rows are served.
         every = list(liqdata.Market(**tables).iter_orders())
         left = [row for row in every if holds != "orders" or row["timestamp"] >= NOW - DAY]
         assert list(market.iter_orders()) == left
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="this system has no limit of open files")
-def test_a_walk_that_cannot_read_a_day_goes_on_with_that_day(folder):
+def test_a_failed_walk_resumes_at_the_day_that_failed(folder):
     source = """
     import resource, sys
     import liqdata
@@ -360,7 +360,7 @@ def test_a_damaged_journal_raises_and_names_the_file(folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_in_a_forked_child_an_archive_raises_and_opens_anew(folder):
+def test_a_forked_child_has_to_reopen_the_archive(folder):
     source = """
     import os, sys, warnings
     import liqdata
@@ -417,7 +417,7 @@ except liqdata.ArchiveError as error:
 
 
 @pytest.mark.parametrize("denied", ["the folder", "the journal", "a file"])
-def test_a_read_that_is_denied_is_called_one_and_no_write(tmp_path, denied):
+def test_a_denied_read_is_reported_as_a_read(tmp_path, denied):
     path = tmp_path / "archive"
     writer = _core.ArchiveWriter(path)
     writer.append(samples.orders(), None, None)
@@ -464,7 +464,7 @@ def damaged(two_days):
 
 
 @pytest.mark.parametrize(
-    "setup, heard",
+    "setup, warnings",
     [
         ("", 1),
         ("import logging", 1),
@@ -473,16 +473,16 @@ def damaged(two_days):
         ("import logging; logging.getLogger('liqdata').setLevel('ERROR')", 0),
     ],
 )
-def test_damage_is_said_on_stderr_where_nobody_listens_and_once(damaged, setup, heard):
+def test_damage_is_printed_once_unless_the_program_configures_logging(damaged, setup, warnings):
     path, _ = damaged
     source = f"{setup}\nimport sys, liqdata\nmarket = liqdata.open(sys.argv[1])\nmarket.overview()"
     done = subprocess.run([sys.executable, "-c", source, path], timeout=60, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("rows of orders are missing") == heard, done.stderr
-    assert done.stderr.count("the file has 100 bytes") == heard, done.stderr
+    assert done.stderr.count("rows of orders are missing") == warnings, done.stderr
+    assert done.stderr.count("the file has 100 bytes") == warnings, done.stderr
 
 
-def test_a_server_says_what_it_meets_when_it_meets_it(damaged):
+def test_a_server_logs_damage_when_it_finds_it(damaged):
     path, second = damaged
     flip(second)  # its length is right
     command = [sys.executable, "-m", "liqdata", "serve", str(path)]
@@ -507,7 +507,7 @@ def test_a_server_says_what_it_meets_when_it_meets_it(damaged):
             process.terminate()
 
 
-def test_a_server_marks_every_answer_while_its_journal_is_damaged_and_says_so_once(folder):
+def test_a_damaged_journal_marks_every_answer_and_is_logged_once(folder):
     journal = folder / "journal.sqlite"
     command = [sys.executable, "-m", "liqdata", "serve", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -591,7 +591,7 @@ _core.ArchiveWriter(sys.argv[1]).close()
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("how", ["closed", "dropped", "ended"])
-def test_a_forked_child_does_not_let_go_of_its_parents_lock(tmp_path, how):
+def test_a_forked_child_does_not_release_the_lock_of_its_parent(tmp_path, how):
     done = subprocess.run(
         [sys.executable, "-c", WRITER_FORKS, tmp_path / "archive", how],
         timeout=60,
@@ -603,7 +603,7 @@ def test_a_forked_child_does_not_let_go_of_its_parents_lock(tmp_path, how):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_command_line_asks_an_archive(folder, capsys):
+def test_the_command_line_queries_an_archive(folder, capsys):
     from liqdata.cli import main
 
     assert main(["coins", "--archive", str(folder), "--json"]) == 0

@@ -1,4 +1,4 @@
-"""Archives that somebody prepared or broke: records beside the journal, what a bucket says of itself, and a kill."""
+"""Archives that are forged or damaged: record files, the list of files in a bucket, and killed processes."""
 
 import os
 import random
@@ -37,7 +37,7 @@ def bars_file(folder):
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_a_flipped_bit_of_a_record_changes_nothing_that_is_told(tmp_path, name):
+def test_a_flipped_bit_of_a_record_does_not_change_an_ingest(tmp_path, name):
     file, archive = bars_file(tmp_path), tmp_path / "archive"
     first = liqdata.ingest(archive, file)
     again = liqdata.ingest(archive, file)
@@ -49,13 +49,19 @@ def test_a_flipped_bit_of_a_record_changes_nothing_that_is_told(tmp_path, name):
         place = chance.randrange(len(flipped))
         flipped[place] ^= 1 << chance.randrange(8)
         (archive / name).write_bytes(flipped)
-        told = liqdata.ingest(archive, file)
-        assert (told.rows, told.new, told.repeated) == (11, 0, 10), flipped[place - 20 : place + 20]
-        assert (told.refused, told.first, told.files) == (again.refused, again.first, again.files)
+        again_damaged = liqdata.ingest(archive, file)
+        assert (again_damaged.rows, again_damaged.new, again_damaged.repeated) == (11, 0, 10), flipped[
+            place - 20 : place + 20
+        ]
+        assert (again_damaged.refused, again_damaged.first, again_damaged.files) == (
+            again.refused,
+            again.first,
+            again.files,
+        )
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_no_record_is_read_or_written_behind_a_link_and_none_waits_for_a_pipe(tmp_path, name):
+def test_records_follow_no_link_and_wait_for_no_pipe(tmp_path, name):
     file, archive, mine = bars_file(tmp_path), tmp_path / "archive", tmp_path / "thesis.txt"
     liqdata.ingest(archive, file)
     mine.write_text(SECRET)
@@ -74,7 +80,7 @@ def test_no_record_is_read_or_written_behind_a_link_and_none_waits_for_a_pipe(tm
         liqdata.ingest(archive, file)
 
 
-def test_no_file_of_rows_is_sent_from_behind_a_link(tmp_path):
+def test_an_export_follows_no_link(tmp_path):
     archive = buckets.archive(tmp_path / "archive")
     part = next(archive.glob("orders/**/*.parquet"))
     day = part.parent
@@ -107,7 +113,7 @@ POSITIONS = """
 
 
 def has_begun(archive):
-    """Whether there is an archive; one whose journal has just been made has nothing in it."""
+    """Whether there is an archive: a new journal is empty at first."""
     try:
         liqdata.open(archive).close()
     except ArchiveError as error:
@@ -125,7 +131,7 @@ def seen(market, at):
         return 0
 
 
-def test_an_ingest_that_was_killed_before_it_made_anything_is_done_again(tmp_path):
+def test_an_ingest_killed_at_its_start_can_be_repeated(tmp_path):
     archive = tmp_path / "archive"
     archive.mkdir()
     (archive / "journal.sqlite").touch()
@@ -133,7 +139,7 @@ def test_an_ingest_that_was_killed_before_it_made_anything_is_done_again(tmp_pat
     assert liqdata.ingest(archive, positions=row, exchange="hyperliquid").new == 1
 
 
-def test_an_ingest_of_positions_that_is_killed_leaves_whole_snapshots_and_the_next_one_the_rest(tmp_path):
+def test_a_killed_ingest_of_positions_leaves_whole_snapshots_and_can_be_repeated(tmp_path):
     def begun(archive):
         command = [sys.executable, "-c", textwrap.dedent(POSITIONS), str(archive), str(START)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -174,11 +180,11 @@ def test_an_ingest_of_positions_that_is_killed_leaves_whole_snapshots_and_the_ne
     assert killed > 0
 
 
-# What a bucket says of itself.
+# Buckets that lie.
 
 
 @pytest.fixture
-def kept(s3, tmp_path):
+def exported(s3, tmp_path):
     """An archive that was exported, and how many orders it has."""
     archive = buckets.archive(tmp_path / "archive")
     with liqdata.open(archive) as market:
@@ -202,7 +208,7 @@ def attempted(url):
 
 
 def outside(tmp_path):
-    """What lies beside the archive and the cache."""
+    """The other names in the folder of the archive and the cache."""
     return sorted(path.name for path in tmp_path.iterdir() if path.name not in {"archive", "cache"})
 
 
@@ -211,16 +217,16 @@ HOSTILE += ("%1b%5b2J/journal.sqlite", "%2fetc/journal.sqlite", "C:%5cx/journal.
 
 
 @pytest.mark.parametrize("key", HOSTILE)
-def test_names_in_a_bucket_lead_nowhere_else(kept, tmp_path, key):
-    journal = kept.get("many/here/journal.sqlite")
-    buckets.ask(f"{kept.address}/kept/many/{key}", "PUT", journal)
-    before = kept.orders
-    # What is as it should be is read; or all of it is refused, by its name.
+def test_object_names_do_not_escape_the_cache(exported, tmp_path, key):
+    journal = exported.get("many/here/journal.sqlite")
+    buckets.ask(f"{exported.address}/kept/many/{key}", "PUT", journal)
+    before = exported.orders
+    # The sound archive is read, or all of them are refused by name.
     orders, said = attempted("s3://kept/many/*")
     assert orders == before if said is None else "s3://kept/many" in said
     assert said is None or said.isprintable()
     assert outside(tmp_path) == []
-    # Whatever lies beside it, an archive that is named is read.
+    # An archive that is named is read, whatever other objects the bucket has.
     assert opened() == (before, 0)
 
 
@@ -258,23 +264,23 @@ def forged(journal, tmp_path, statement, *values):
 @pytest.mark.parametrize(
     "path", ["../../../../evil.parquet", "/liqdata-evil.parquet", "orders/date=2026-05-31/../../../../evil.parquet"]
 )
-def test_a_forged_list_of_files_leads_nowhere_else(kept, tmp_path, path):
-    journal = kept.get("many/here/journal.sqlite")
+def test_paths_of_a_forged_list_do_not_escape_the_cache(exported, tmp_path, path):
+    journal = exported.get("many/here/journal.sqlite")
     statement = "UPDATE manifest SET path = ? WHERE path = (SELECT min(path) FROM manifest WHERE holds = 'orders')"
-    kept.put("many/here/journal.sqlite", forged(journal, tmp_path, statement, path))
-    kept.requests.clear()
+    exported.put("many/here/journal.sqlite", forged(journal, tmp_path, statement, path))
+    exported.requests.clear()
     with pytest.raises(ArchiveError, match="is not a valid segment path for table orders"):
         opened()
     assert outside(tmp_path) == []
     assert not Path("/liqdata-evil.parquet").exists()
     # Nothing of it was asked for either.
-    assert [name for name in kept.of("GET") if "evil" in name] == []
-    kept.put("many/here/journal.sqlite", journal)
-    assert opened() == (kept.orders, 0)
+    assert [name for name in exported.of("GET") if "evil" in name] == []
+    exported.put("many/here/journal.sqlite", journal)
+    assert opened() == (exported.orders, 0)
 
 
 @pytest.mark.parametrize("length", [(1 << 28) + 1, 1 << 40])
-def test_a_list_of_files_longer_than_any_is_refused_before_it_is_read(kept, length):
+def test_an_oversized_list_of_files_is_refused_before_it_is_read(exported, length):
     sent = []
 
     def body():
@@ -288,13 +294,13 @@ def test_a_list_of_files_longer_than_any_is_refused_before_it_is_read(kept, leng
             return "200 OK", [("content-length", str(length)), ("etag", '"x"'), stamp], body()
         return None
 
-    kept.instead = instead
+    exported.instead = instead
     with pytest.raises(ArchiveError, match=rf"journal\.sqlite: it is {length} bytes long; allowed: {1 << 28}"):
         opened()
-    # What the sockets of both sides hold at most.
+    # The most that the sockets of both sides buffer.
     assert len(sent) < 16
-    kept.instead = buckets.as_asked
-    assert opened()[0] == kept.orders
+    exported.instead = buckets.as_asked
+    assert opened()[0] == exported.orders
 
 
 def of_orders(path):
@@ -302,7 +308,7 @@ def of_orders(path):
 
 
 @pytest.mark.parametrize("status", ["403 Forbidden", "500 Internal Server Error"])
-def test_what_is_refused_in_the_middle_is_told_and_the_next_one_goes_on(kept, monkeypatch, status):
+def test_a_refused_download_is_reported_and_the_next_open_succeeds(exported, monkeypatch, status):
     monkeypatch.setattr(liqdata.cloud.objects, "_RETRY", {**liqdata.cloud.objects._RETRY, "max_retries": 1})
     asked = []
 
@@ -312,16 +318,16 @@ def test_what_is_refused_in_the_middle_is_told_and_the_next_one_goes_on(kept, mo
             return status, [("content-type", "application/xml")], [b"<Error><Code>No</Code></Error>"]
         return None
 
-    kept.instead = instead
+    exported.instead = instead
     with pytest.raises(ArchiveError, match=r"s3://kept/many/here/orders/.*parquet: ") as refused:
         opened()
     assert "a-secret" not in str(refused.value)
-    kept.instead = buckets.as_asked
-    assert opened() == (kept.orders, 0)
+    exported.instead = buckets.as_asked
+    assert opened() == (exported.orders, 0)
 
 
 @pytest.mark.parametrize("times", [1, None], ids=["once", "always"])
-def test_an_object_that_breaks_off_is_never_taken_for_whole(kept, monkeypatch, times):
+def test_a_truncated_download_is_never_used(exported, monkeypatch, times):
     monkeypatch.setattr(liqdata.cloud.objects, "_RETRY", {**liqdata.cloud.objects._RETRY, "max_retries": 2})
     broken = []
 
@@ -329,49 +335,49 @@ def test_an_object_that_breaks_off_is_never_taken_for_whole(kept, monkeypatch, t
         if method != "GET" or not of_orders(path) or (times is not None and len(broken) >= times):
             return None
         broken.append(path)
-        whole = kept.get(path.removeprefix("/kept/")) if times is None else None
+        whole = exported.get(path.removeprefix("/kept/")) if times is None else None
         length = len(whole) if whole else 5000
         stamp = ("last-modified", "Mon, 01 Jun 2026 00:00:00 GMT")
         return "200 OK", [("content-length", str(length)), ("etag", '"x"'), stamp], [b"PAR1" + b"x" * 100]
 
-    # What the test itself reads of the server is no attack.
-    real = kept.get
-    whole = {f"/kept/{path}": real(path) for path in kept.paths() if path.endswith(".parquet")}
-    monkeypatch.setattr(kept, "get", lambda path: whole[f"/kept/{path}"])
-    kept.instead = instead
+    # Reads of the test itself get the sound objects.
+    real = exported.get
+    whole = {f"/kept/{path}": real(path) for path in exported.paths() if path.endswith(".parquet")}
+    monkeypatch.setattr(exported, "get", lambda path: whole[f"/kept/{path}"])
+    exported.instead = instead
     orders, said = attempted("s3://kept/many/here")
-    assert orders == kept.orders if said is None else "s3://kept/many/here/orders/" in said
+    assert orders == exported.orders if said is None else "s3://kept/many/here/orders/" in said
     assert broken
-    kept.instead = buckets.as_asked
-    assert opened() == (kept.orders, 0)
+    exported.instead = buckets.as_asked
+    assert opened() == (exported.orders, 0)
 
 
 @pytest.mark.parametrize("length", [0, 1, 10**9, 2**62])
-def test_an_object_of_another_length_is_damaged_and_takes_no_room(kept, tmp_path, length):
+def test_an_object_of_another_length_is_damaged_and_uses_no_space(exported, tmp_path, length):
     def instead(method, path):
         if method == "HEAD" and of_orders(path):
             stamp = ("last-modified", "Mon, 01 Jun 2026 00:00:00 GMT")
             return "200 OK", [("content-length", str(length)), ("etag", '"x"'), stamp], []
         return None
 
-    kept.instead = instead
+    exported.instead = instead
     orders, damaged = opened()
     assert orders == 0
     assert damaged > 0
     assert sum(file.stat().st_blocks * 512 for file in (tmp_path / "cache").rglob("*")) < 8 << 20
-    kept.instead = buckets.as_asked
-    assert opened() == (kept.orders, 0)
+    exported.instead = buckets.as_asked
+    assert opened() == (exported.orders, 0)
 
 
-def test_a_body_of_other_bytes_than_were_written_is_damaged(kept):
+def test_an_object_with_other_bytes_is_damaged(exported):
     def instead(method, path):
         if method == "GET" and of_orders(path):
             stamp = ("last-modified", "Mon, 01 Jun 2026 00:00:00 GMT")
             return "200 OK", [("content-length", "200000"), ("etag", '"x"'), stamp], [b"PAR1" * 50_000]
         return None
 
-    kept.instead = instead
+    exported.instead = instead
     orders, damaged = opened()
     assert (orders, damaged > 0) == (0, True)
-    kept.instead = buckets.as_asked
-    assert opened() == (kept.orders, 0)
+    exported.instead = buckets.as_asked
+    assert opened() == (exported.orders, 0)

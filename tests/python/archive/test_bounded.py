@@ -1,4 +1,4 @@
-"""What long stretches cost: memory that does not grow with them, and no second look at what was read."""
+"""Cost of long periods: memory does not grow with their length, and no file is read twice."""
 
 import json
 import shutil
@@ -18,13 +18,13 @@ from liqdata.ingestion import column_file as _parquet
 np = pytest.importorskip("numpy")
 STATUS = Path("/proc/self/status")
 pytestmark = pytest.mark.skipif(
-    not STATUS.exists(), reason="there is no /proc, which tells what a process holds and reads"
+    not STATUS.exists(), reason="there is no /proc, which shows the memory and the reads of a process"
 )
 
 A_DAY = 15_000
 WEEKS = 28
 DAYS = 2
-# What the bytes of the longest stretch's orders are, in fixed columns: time, price, amount, value and names.
+# The bytes of the orders of the longest period, in fixed columns: time, price, amount, value and names.
 MOST_GROWTH = 12 << 20
 
 CHILD = """
@@ -59,7 +59,7 @@ def archive(tmp_path_factory):
 
 
 def grown(archive, days):
-    """By how much a process grows that asks for so many days, behind one that it has been told already."""
+    """The growth of a process that asks for so many days, after a first answer about one day."""
     command = [sys.executable, "-c", textwrap.dedent(CHILD), archive, days, NOW, DAY]
     found = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
     count, peak = json.loads(found.stdout)
@@ -67,7 +67,7 @@ def grown(archive, days):
     return peak
 
 
-def test_a_history_of_weeks_takes_the_memory_of_one_of_days(archive):
+def test_a_history_of_weeks_needs_no_more_memory_than_of_days(archive):
     short, long = grown(archive, DAYS), grown(archive, WEEKS)
     assert long - short < MOST_GROWTH, (short, long)
 
@@ -78,12 +78,12 @@ def read():
     return int(line.split()[1])
 
 
-def test_cascades_of_a_live_archive_read_again_only_what_is_new(archive):
+def test_repeated_cascades_read_only_new_rows(archive):
     asked = {"symbol": "BTC", "min_usd": 50_000, "start": NOW - DAY}
     size = sum(path.stat().st_size for path in archive.rglob("*.parquet"))
     with liqdata.open(archive) as market:
         before = read()
-        told = market.cascades(**asked)
+        before_growth = market.cascades(**asked)
         first = read() - before
         assert first > size / WEEKS
         writer = _core.ArchiveWriter(archive)
@@ -105,7 +105,7 @@ def test_cascades_of_a_live_archive_read_again_only_what_is_new(archive):
             assert at in [row["start"] for row in more]
             assert again < first / 10, (first, again)  # the coverage of the period is read, too
         writer.close()
-        assert len(more) == len(told) + 5
+        assert len(more) == len(before_growth) + 5
 
 
 def bars_of(folder, days):
@@ -120,17 +120,17 @@ def bars_of(folder, days):
     return opens, sum(path.stat().st_size for path in folder.rglob("*.parquet"))
 
 
-def test_open_interest_in_usd_reads_the_bars_of_its_days_alone_and_once_for_many_files(tmp_path):
+def test_open_interest_in_usd_reads_only_bars_of_its_days_once(tmp_path):
     """Of three days, in one file and in two of each day, in an archive of many."""
     folder = tmp_path / "archive"
     opens, size = bars_of(folder, 120)
-    told = {}
+    lines_of = {}
     for day in range(3):
         for venue in ("okx", "bybit"):
             times = [int(opens[-1]) - day * DAY - place * HOUR for place in range(8)]
-            told[f"{venue}-{day}"] = [f"{at},BTC,{venue},70000000" for at in times]
+            lines_of[f"{venue}-{day}"] = [f"{at},BTC,{venue},70000000" for at in times]
     cost = {}
-    for parts in ({"all": [line for lines in told.values() for line in lines]}, told):
+    for parts in ({"all": [line for lines in lines_of.values() for line in lines]}, lines_of):
         files = [tmp_path / f"{name}.csv" for name in parts]
         for file, lines in zip(files, parts.values(), strict=True):
             file.write_text("\n".join(["t,coin,venue,oi_usd", *lines]) + "\n")
@@ -145,7 +145,7 @@ def test_open_interest_in_usd_reads_the_bars_of_its_days_alone_and_once_for_many
 
 
 @pytest.mark.parametrize("order", ["anywhere", "coin by coin"])
-def test_a_parquet_file_in_usd_reads_the_bars_of_a_day_once_however_many_batches_it_has(tmp_path, monkeypatch, order):
+def test_a_parquet_file_in_usd_reads_the_bars_of_a_day_once(tmp_path, monkeypatch, order):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     rows, took = 2_000, []
     monkeypatch.setattr(_parquet, "TOGETHER", rows - 1)

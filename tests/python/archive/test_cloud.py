@@ -32,8 +32,8 @@ def export(folder, url="s3://kept/here", **options):
         return market.export(url, **options)
 
 
-def told(market):
-    """Everything that a market of an archive tells."""
+def answers_of(market):
+    """All answers of a market of an archive."""
     answers = samples.ten(market)
     answers["iter"] = list(market.iter_orders())
     answers["bars"] = list(market.bars("BTC"))
@@ -44,7 +44,7 @@ def told(market):
     return answers
 
 
-def test_what_is_opened_from_a_bucket_tells_what_the_archive_tells(s3, tmp_path):
+def test_a_bucket_gives_the_answers_of_the_exported_archive(s3, tmp_path):
     folder = buckets.archive(tmp_path / "archive", gap=(5, 4))
     done = export(folder)
     files = sorted(str(path.relative_to(folder)) for path in folder.glob("*/**/*.parquet"))
@@ -52,18 +52,18 @@ def test_what_is_opened_from_a_bucket_tells_what_the_archive_tells(s3, tmp_path)
     assert done.bytes == done.sent_bytes == sum((folder / name).stat().st_size for name in files)
     with liqdata.open("s3://kept/here") as market, liqdata.open(folder) as local:
         assert market.now == local.now
-        assert told(market) == told(local)
+        assert answers_of(market) == answers_of(local)
         assert list(market.gaps()) == [
             {"exchange": "okx", "start": NOW - 5 * HOUR, "end": NOW - 4 * HOUR, "reason": "a test"}
             | {"topic": None, "state": "open", "recovered_at": None, "recovered": None, "holds": None}
         ]
         assert "archive 's3://kept/here'" in repr(market)
         again = pickle.loads(pickle.dumps(market))
-        assert told(again) == told(local)
+        assert answers_of(again) == answers_of(local)
         assert again._source.mirrored.addresses == ["s3://kept/here"]
 
 
-def test_only_what_is_new_is_sent_and_fetched(s3, folder):
+def test_only_new_files_are_sent_and_fetched(s3, folder):
     files = export(folder).files
     liqdata.open("s3://kept/here").close()
     s3.requests.clear()
@@ -80,12 +80,12 @@ def test_only_what_is_new_is_sent_and_fetched(s3, folder):
     assert [path for method, path in s3.requests if method == "PUT"][-1] == "/kept/here/journal.sqlite"
     s3.requests.clear()
     with liqdata.open("s3://kept/here") as market, liqdata.open(folder) as local:
-        assert told(market) == told(local)
+        assert answers_of(market) == answers_of(local)
     fetched = [path for path in s3.of("GET") if path.endswith(".parquet")]
     assert len(fetched) == done.sent
 
 
-def test_days_that_are_not_over_stay_and_late_rows_go_along(s3, tmp_path):
+def test_unfinished_days_are_not_exported_and_late_rows_are(s3, tmp_path):
     folder = buckets.archive(tmp_path / "archive", rolled=NOW - DAY)
     done = export(folder, end=NOW - DAY)
     assert done.until.timestamp() * 1000 == NOW - DAY
@@ -99,7 +99,7 @@ def test_days_that_are_not_over_stay_and_late_rows_go_along(s3, tmp_path):
     whole = export(folder, "s3://kept/whole")
     assert whole.journaled > 0
     with liqdata.open("s3://kept/whole") as market, liqdata.open(folder) as local:
-        assert told(market) == told(local)
+        assert answers_of(market) == answers_of(local)
     # Today is never over.
     writer = _core.ArchiveWriter(folder)
     orders = {name: cells[:1] for name, cells in samples.orders(seed=4).items()}
@@ -120,7 +120,7 @@ def test_a_later_start_fetches_only_what_it_needs(s3, folder):
     assert days == {"2026-05-31"}
 
 
-def test_an_address_is_of_one_archive_and_never_gets_less(s3, folder, tmp_path):
+def test_an_address_takes_one_archive_and_never_loses_files(s3, folder, tmp_path):
     export(folder)
     other = buckets.archive(tmp_path / "other")
     with pytest.raises(
@@ -140,7 +140,7 @@ def test_an_address_is_of_one_archive_and_never_gets_less(s3, folder, tmp_path):
         assert len(market.bars("BTC")) == 0
 
 
-def test_an_export_that_was_killed_leaves_what_was_there_and_the_next_one_goes_on(s3, folder):
+def test_a_killed_export_leaves_the_old_state_and_can_be_repeated(s3, folder):
     script = textwrap.dedent(f"""
         import liqdata
         liqdata.open({str(folder)!r}).export("s3://kept/here")
@@ -168,16 +168,16 @@ def test_an_export_that_was_killed_leaves_what_was_there_and_the_next_one_goes_o
         liqdata.open("s3://kept/here")
     export(folder)
     with liqdata.open("s3://kept/here") as market, liqdata.open(folder) as local:
-        before = told(local)
-        assert told(market) == before
+        before = answers_of(local)
+        assert answers_of(market) == before
     buckets.more(folder)
     # All files, and not the list.
     killed(export_size(folder, s3))
     with liqdata.open("s3://kept/here") as market:
-        assert told(market) == before
+        assert answers_of(market) == before
     export(folder)
     with liqdata.open("s3://kept/here") as market, liqdata.open(folder) as local:
-        assert told(market) == told(local) != before
+        assert answers_of(market) == answers_of(local) != before
 
 
 def export_size(folder, s3):
@@ -186,7 +186,7 @@ def export_size(folder, s3):
     return sum(f"here/{path.relative_to(folder)}" not in there for path in folder.glob("*/**/*.parquet"))
 
 
-def test_a_damaged_object_is_named_left_out_and_read_again_once_it_is_whole(s3, folder, caplog):
+def test_a_damaged_object_is_skipped_with_a_warning_until_it_is_restored(s3, folder, caplog):
     export(folder)
     names = sorted(str(path.relative_to(folder)) for path in folder.glob("orders/**/*.parquet"))
     whole = [s3.get(f"here/{name}") for name in names]
@@ -210,7 +210,7 @@ def test_a_damaged_object_is_named_left_out_and_read_again_once_it_is_whole(s3, 
         assert len(list(market.iter_orders())) > 0
     s3.put(f"here/{names[1]}", whole[1])
     with liqdata.open("s3://kept/here") as market, liqdata.open(folder) as local:
-        assert told(market) == told(local)
+        assert answers_of(market) == answers_of(local)
 
 
 def test_an_object_that_was_lost_is_sent_again(s3, folder):
@@ -221,7 +221,7 @@ def test_an_object_that_was_lost_is_sent_again(s3, folder):
     assert s3.get(f"here/{name}") == (folder / name).read_bytes()
 
 
-def test_a_damaged_list_is_named_and_written_anew_once_it_is_gone(s3, folder):
+def test_a_damaged_list_is_named_and_written_again_once_deleted(s3, folder):
     export(folder)
     body = bytearray(s3.get("here/journal.sqlite"))
     body[body.index(b"okxcomplete")] ^= 1
@@ -242,7 +242,7 @@ def test_a_damaged_list_is_named_and_written_anew_once_it_is_gone(s3, folder):
     liqdata.open("s3://kept/here").close()
 
 
-def test_a_damaged_file_is_not_exported_and_what_was_there_stays(s3, folder):
+def test_a_damaged_file_is_not_exported_and_the_bucket_stays_unchanged(s3, folder):
     export(folder)
     buckets.more(folder)
     file = max(folder.glob("orders/**/*.parquet"))
@@ -259,7 +259,7 @@ def test_a_damaged_file_is_not_exported_and_what_was_there_stays(s3, folder):
     assert s3.get("here/journal.sqlite") == before
 
 
-def test_what_cannot_be_reached_is_told(s3, folder, monkeypatch):
+def test_an_unreachable_address_is_refused_by_name(s3, folder, monkeypatch):
     with pytest.raises(ArchiveError, match=r"s3://nowhere/here/journal\.sqlite: there is no such bucket"):
         export(folder, "s3://nowhere/here")
     with pytest.raises(ArchiveError, match="s3://nowhere: there is no such bucket"):
@@ -285,16 +285,16 @@ def test_what_cannot_be_reached_is_told(s3, folder, monkeypatch):
 def test_an_archive_is_exported_to_a_folder_by_its_path(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with liqdata.open(folder) as market:
-        wanted = told(market)
+        wanted = answers_of(market)
         for where in ("kept", tmp_path / "a folder, 100 % ours ü", f"file://{tmp_path}/third"):
             done = market.export(where)
             assert done.sent == done.files > 0
             assert done.url.startswith("file:///")
             assert market.export(where).sent == 0
             path = str(where).removeprefix("file://")
-            with liqdata.open(path) as kept, liqdata.open(done.url) as by_address:
-                assert list(kept.iter_orders()) == list(by_address.iter_orders())
-                assert list(kept.iter_orders()) == [row for row in wanted["iter"] if row["timestamp"] < ends(done)]
+            with liqdata.open(path) as exported, liqdata.open(done.url) as by_address:
+                assert list(exported.iter_orders()) == list(by_address.iter_orders())
+                assert list(exported.iter_orders()) == [row for row in wanted["iter"] if row["timestamp"] < ends(done)]
     assert cli.main(["export", str(folder), "by-command"]) == 0
     assert "files of days until" in capsys.readouterr().out
     assert (tmp_path / "by-command" / "journal.sqlite").is_file()
@@ -305,7 +305,7 @@ def ends(done):
     return int(done.until.timestamp() * 1000)
 
 
-def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch):
+def test_invalid_addresses_and_options_are_refused(folder, monkeypatch):
     with liqdata.open(folder) as market:
         for options, message in [
             ({"url": " "}, "url: ' ' is not an address; allowed: s3://bucket/prefix"),
@@ -350,45 +350,45 @@ def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch
 
 
 def test_a_folder_has_an_address_too(folder, tmp_path):
-    kept, cache = tmp_path / "kept", tmp_path / "cache"
-    url = kept.as_uri()
+    exported, cache = tmp_path / "kept", tmp_path / "cache"
+    url = exported.as_uri()
     with pytest.raises(ArchiveError, match="there is no such folder"):
         liqdata.open(url, cache=cache)
     export(folder, url)
     with liqdata.open(url, cache=cache) as market, liqdata.open(folder) as local:
-        assert told(market) == told(local)
-    # What lies there is an archive by itself.
-    with liqdata.open(kept) as market, liqdata.open(folder) as local:
-        assert told(market) == told(local)
+        assert answers_of(market) == answers_of(local)
+    # The exported folder is an archive by itself.
+    with liqdata.open(exported) as market, liqdata.open(folder) as local:
+        assert answers_of(market) == answers_of(local)
 
 
-def test_a_cache_keeps_what_is_read_and_lets_go_of_the_rest(s3, folder, tmp_path):
+def test_a_cache_evicts_files_that_no_open_market_reads(s3, folder, tmp_path):
     export(folder)
     first = liqdata.open("s3://kept/here")
-    held = Path(first._source.archive[0])
-    before = told(first)
+    cached = Path(first._source.archive[0])
+    before = answers_of(first)
     buckets.more(folder)
     export(folder)
     second = liqdata.open("s3://kept/here")
-    assert held.exists()
-    assert told(first) == before != told(second)
+    assert cached.exists()
+    assert answers_of(first) == before != answers_of(second)
     first.close()
     second.close()
     liqdata.open("s3://kept/here").close()
-    assert not held.exists()
-    assert (tmp_path / "cache" / "liqdata") in held.parents
-    assert (held.parent / "address").read_text() == "s3://kept/here\n"
-    # One that is damaged is told, as in any archive, and fetched again when it is gone.
+    assert not cached.exists()
+    assert (tmp_path / "cache" / "liqdata") in cached.parents
+    assert (cached.parent / "address").read_text() == "s3://kept/here\n"
+    # A damaged file is reported, as in any archive, and fetched again once it is deleted.
     blocked = tmp_path / "blocked"
     blocked.write_text("")
     with pytest.raises(ArchiveError, match="name another folder: cache="):
         liqdata.open("s3://kept/here", cache=blocked)
 
 
-def test_two_that_open_at_once_both_have_it(s3, folder):
+def test_concurrent_processes_share_one_download(s3, folder):
     export(folder)
     with liqdata.open(folder) as local:
-        wanted = told(local)
+        wanted = answers_of(local)
     script = "import liqdata; print(len(list(liqdata.open('s3://kept/here').iter_orders())))"
     running = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(3)]
     counts = [int(one.communicate(timeout=60)[0]) for one in running]
@@ -410,13 +410,13 @@ def collectors(tmp_path):
 def test_two_collectors_are_one_archive(s3, tmp_path, addresses):
     first, second = collectors(tmp_path)
     with liqdata.open(addresses) as market, liqdata.open(second) as local:
-        # Of the second's orders the first has some; each is told once.
+        # Both collectors have some of the orders; each order is returned once.
         assert list(market.iter_orders()) == list(local.iter_orders())
         assert market.bars("BTC") == local.bars("BTC")
         assert market.open_interest("ETH") == local.open_interest("ETH")
         assert samples.ten(market) == samples.ten(local)
         covered = {row["exchange"]: row for row in market.coverage("24h")}["okx"]
-        # The first from 12 to 6 hours before, the second from there on; the hour that was missed it heard.
+        # The first from 12 to 6 hours before, the second from there on; it covers the hour that the first missed.
         assert covered["connected_share"] == 0.5
         assert len(market.gaps()) == 0
         assert covered["cnt"] == sum(row["exchange"] == "okx" for row in market.iter_orders(start=NOW - DAY + 1))
@@ -431,7 +431,7 @@ def local_orders(folder):
         return list(local.iter_orders())
 
 
-def test_what_one_of_two_collectors_exports_later_is_seen(s3, tmp_path):
+def test_a_later_export_of_one_collector_is_visible(s3, tmp_path):
     _, second = collectors(tmp_path)
     addresses = ["s3://kept/many/first", "s3://kept/many/second"]
     before = liqdata.open(addresses)
@@ -493,7 +493,7 @@ def test_dask_reads_the_bucket_in_place(s3, folder):
     assert (sum(parts["value_usd"].tolist()), len(parts)) == in_files(folder)
 
 
-def test_the_command_line_exports_and_asks_an_address(s3, folder, capsys):
+def test_the_command_line_exports_to_and_queries_an_address(s3, folder, capsys):
     assert cli.main(["export", str(folder), "s3://kept/here"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("s3://kept/here has ")
@@ -539,7 +539,7 @@ def interrupted(call, send_it=lambda: os.kill(os.getpid(), signal.SIGINT)):
     return time.monotonic() - sent[0]
 
 
-def test_an_interrupt_ends_waiting_for_a_bucket_at_once(s3, folder):
+def test_an_interrupt_ends_a_wait_for_a_bucket_at_once(s3, folder):
     export(folder)
     go_on = threading.Event()
     s3.before = lambda *_: go_on.wait(30)
@@ -553,7 +553,7 @@ def test_an_interrupt_ends_waiting_for_a_bucket_at_once(s3, folder):
     liqdata.open("s3://kept/here").close()
 
 
-def test_an_interrupt_that_comes_to_another_thread_ends_the_waiting_too(s3, folder):
+def test_an_interrupt_in_another_thread_ends_the_wait_too(s3, folder):
     export(folder)
     go_on = threading.Event()
     s3.before = lambda *_: go_on.wait(30)
@@ -567,7 +567,7 @@ def test_an_interrupt_that_comes_to_another_thread_ends_the_waiting_too(s3, fold
         s3.before = buckets.nothing
 
 
-def test_an_address_is_opened_where_a_loop_runs(s3, folder):
+def test_an_address_can_be_opened_inside_a_running_loop(s3, folder):
     import asyncio
 
     async def inside():

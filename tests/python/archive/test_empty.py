@@ -1,4 +1,4 @@
-"""What is told of an archive that nothing has been heard for: never a number, never 1970."""
+"""Answers about an archive without data: never a number, never 1970."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ def samples(page, name):
     return [line for line in page.splitlines() if line.startswith((f"{name} ", f"{name}{{"))]
 
 
-def test_a_collector_that_got_through_to_nobody_and_was_killed_is_told_everywhere(tmp_path, nowhere):
+def test_a_killed_collector_without_a_connection_leaves_gaps(tmp_path, nowhere):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = tmp_path / "archive"
@@ -50,8 +50,8 @@ def test_a_collector_that_got_through_to_nobody_and_was_killed_is_told_everywher
             assert gap["state"] == "open"
             assert begun * 1000 - 1 < gap["start"] < gap["end"] < time.time() * 1000 + 1
             assert gap["start"] < begun * 1000 + 20_000
-        told = [(row["exchange"], row["connected_share"], row["gaps"], row["cnt"]) for row in market.coverage()]
-        assert told == [("bybit", 0.0, 1, 0), ("okx", 0.0, 1, 0)]
+        shares = [(row["exchange"], row["connected_share"], row["gaps"], row["cnt"]) for row in market.coverage()]
+        assert shares == [("bybit", 0.0, 1, 0), ("okx", 0.0, 1, 0)]
         with liqdata.serve(market) as server:
             status, body = asked(f"{server.url}/ready")
             assert status == 503
@@ -75,7 +75,7 @@ def _gaps(archive):
 
 
 @pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
-def test_an_archive_that_has_nothing_says_so_and_not_1970(tmp_path, capsys):
+def test_an_empty_archive_reports_no_data_instead_of_1970(tmp_path, capsys):
     archive = tmp_path / "archive"
     _core.ArchiveWriter(archive).close()
     with liqdata.open(archive) as market:
@@ -110,7 +110,7 @@ def test_an_archive_that_has_nothing_says_so_and_not_1970(tmp_path, capsys):
         assert "nothing yet" in out + err, command
 
 
-def test_tables_without_a_row_say_so_too():
+def test_empty_tables_report_no_data():
     market = liqdata.Market(orders=[])
     assert market.now is None
     assert "nothing yet" in repr(market)

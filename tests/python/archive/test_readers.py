@@ -16,7 +16,7 @@ MANY_DIGITS = 60
 
 @pytest.fixture(scope="module")
 def rows():
-    """Orders of three days whose amounts have up to eighteen decimals."""
+    """Orders of three days; their amounts have up to eighteen decimals."""
     chance = random.Random(11)
     made = []
     for place in range(900):

@@ -1,4 +1,4 @@
-"""``liqdata.archive.rebuild`` and ``liqdata rebuild``: what is kept as it came, read anew."""
+"""``liqdata.archive.rebuild`` and ``liqdata rebuild``: raw frames are decoded again."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def folder(tmp_path):
     return path
 
 
-def test_what_came_without_frames_stays_as_it_is(folder, capsys):
+def test_a_rebuild_leaves_rows_without_frames_unchanged(folder, capsys):
     with liqdata.open(folder) as market:
         before = market.overview()
     done = liqdata.archive.rebuild(folder)
@@ -55,7 +55,7 @@ def test_what_came_without_frames_stays_as_it_is(folder, capsys):
         assert said in capsys.readouterr().err
 
 
-def test_an_archive_that_is_written_is_left_alone_but_for_a_dry_run(folder):
+def test_only_a_dry_run_reads_an_archive_with_a_writer(folder):
     writer = _core.ArchiveWriter(folder)
     with pytest.raises(liqdata.ArchiveError, match="is being written by"):
         liqdata.archive.rebuild(folder)
@@ -105,14 +105,14 @@ def interrupted(folder, verb):
 
 
 @pytest.mark.parametrize("verb", ["rebuild", "verify"])
-def test_frames_that_hold_next_to_nothing_hold_up_no_interrupt(folder, verb):
+def test_frames_of_tiny_messages_do_not_delay_an_interrupt(folder, verb):
     for _ in range(2):
         frames_of(folder, EMPTY * 300_000)
     within = 0.15 if os.environ.get("LIQDATA_SOAK") else 1.0  # on a machine that does more than this
     assert interrupted(folder, verb) < within
 
 
-def test_links_among_the_frames_are_told_and_not_followed(folder, tmp_path, capsys):
+def test_links_among_the_frames_are_reported_and_not_followed(folder, tmp_path, capsys):
     foreign = tmp_path / "foreign"
     content = b"no zstd: whoever reads this says so"
     of_foreign = frames_of(foreign, content)
@@ -121,8 +121,8 @@ def test_links_among_the_frames_are_told_and_not_followed(folder, tmp_path, caps
     day.symlink_to(of_foreign.parent)
     file = whole.with_name(of_foreign.name)
     file.symlink_to(of_foreign)
-    told = "it is a link, which is not followed"
-    assert liqdata.archive.rebuild(folder).damaged == {str(link): told for link in (day, file)}
+    reason = "it is a link, which is not followed"
+    assert liqdata.archive.rebuild(folder).damaged == {str(link): reason for link in (day, file)}
     found = liqdata.archive.verify(folder)
     assert [(row["file"], row["problem"]) for row in found] == [
         (str(link.relative_to(folder)), "unexpected") for link in (file, day)
@@ -131,7 +131,7 @@ def test_links_among_the_frames_are_told_and_not_followed(folder, tmp_path, caps
     moved = tmp_path / "moved"
     (folder / "raw").rename(moved)
     (folder / "raw").symlink_to(moved)
-    assert liqdata.archive.rebuild(folder, dry_run=True).damaged == {str(folder / "raw"): told}
+    assert liqdata.archive.rebuild(folder, dry_run=True).damaged == {str(folder / "raw"): reason}
     assert [(row["file"], row["problem"]) for row in liqdata.archive.verify(folder)] == [("raw", "unexpected")]
     assert cli.main(["rebuild", str(folder)]) == 0
     assert "is a link, which is not followed" in capsys.readouterr().out
@@ -141,7 +141,7 @@ def test_links_among_the_frames_are_told_and_not_followed(folder, tmp_path, caps
 @pytest.mark.parametrize(
     "address", ["s3://bucket/prefix", "gs://bucket/x", "file:///tmp/nowhere", Path("s3://bucket/x")]
 )
-def test_what_is_done_on_this_machine_is_not_done_to_an_address(address, tmp_path, monkeypatch, capsys):
+def test_a_rebuild_needs_a_local_archive(address, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     doings = {
         "rebuild": liqdata.archive.rebuild,

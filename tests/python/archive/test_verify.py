@@ -50,7 +50,7 @@ def change_row(folder):
     return changed
 
 
-def test_a_sound_archive_gives_no_rows_and_exit_code_0(folder, capsys):
+def test_a_sound_archive_has_no_problems_and_exit_code_0(folder, capsys):
     found = liqdata.archive.verify(folder)
     assert (len(found), found.columns) == (0, COLUMNS)
     assert list(types.FindingRow.__annotations__) == COLUMNS
@@ -58,7 +58,7 @@ def test_a_sound_archive_gives_no_rows_and_exit_code_0(folder, capsys):
     assert capsys.readouterr().out == f"{folder} has no damage\n"
 
 
-def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, capsys):
+def test_every_problem_is_a_row_and_a_repair_makes_it_a_gap(folder, capsys):
     flipped, lost = damage(folder)
     found = list(liqdata.archive.verify(folder))
     assert [(row["file"], row["problem"]) for row in found] == [
@@ -87,7 +87,7 @@ def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, c
         assert {row["holds"] for row in market.liqmap("BTC", "7d").meta["explain"]["damaged"]} >= {"bars"}
 
 
-def test_a_damaged_journal_is_refused_with_the_ways_out(folder, capsys):
+def test_a_damaged_journal_is_refused_with_the_remedies(folder, capsys):
     changed = change_row(folder)
     refusals = [
         lambda: liqdata.open(folder),
@@ -136,7 +136,7 @@ def test_a_lost_journal_is_replaced_by_one_that_lists_the_files(folder, capsys):
         assert {row["reason"].partition(" of ")[0] for row in gaps} == {"damaged row"}
 
 
-def test_a_walk_that_lacks_rows_says_so_on_the_command_line(folder, capsys):
+def test_the_command_line_warns_that_a_walk_lacks_rows(folder, capsys):
     words = ["orders", "--archive", str(folder), "--all", "--csv"]
     assert cli.main(words) == 0
     assert "incomplete" not in capsys.readouterr().err
@@ -145,7 +145,7 @@ def test_a_walk_that_lacks_rows_says_so_on_the_command_line(folder, capsys):
     assert "liqdata: incomplete: 1 file of the archive is damaged" in capsys.readouterr().err
 
 
-def test_a_repair_needs_the_archive_for_itself(folder):
+def test_a_repair_needs_exclusive_access(folder):
     damage(folder)
     writer = _core.ArchiveWriter(folder)
     with pytest.raises(ArchiveError, match="is being written by"):
@@ -153,14 +153,14 @@ def test_a_repair_needs_the_archive_for_itself(folder):
     writer.close()
 
 
-def test_what_is_no_archive_is_told(tmp_path, capsys):
+def test_a_folder_without_an_archive_is_refused(tmp_path, capsys):
     with pytest.raises(ArchiveError, match="is not an archive"):
         liqdata.archive.verify(tmp_path)
     assert cli.main(["verify", str(tmp_path)]) != 0
     assert "is not an archive" in capsys.readouterr().err
 
 
-def test_an_interrupt_between_two_files_ends_it(folder):
+def test_an_interrupt_between_two_files_ends_a_verification(folder):
     def seen(_read, _of):
         raise KeyboardInterrupt
 
@@ -169,21 +169,21 @@ def test_an_interrupt_between_two_files_ends_it(folder):
 
 
 def test_progress_counts_the_journal_and_the_files(folder):
-    told = []
-    liqdata.archive.verify(folder, progress=lambda *how_far: told.append(how_far))
+    calls = []
+    liqdata.archive.verify(folder, progress=lambda *how_far: calls.append(how_far))
     files = 1 + len(list(folder.glob("*/**/*.parquet")))
-    assert told == [(done, files) for done in range(1, files + 1)]
+    assert calls == [(done, files) for done in range(1, files + 1)]
 
 
 def test_progress_of_a_repair_counts_them_twice(folder):
     files = 1 + len(list(folder.glob("*/**/*.parquet")))
     damaged = min(folder.glob("*/**/*.parquet"))
     damaged.write_bytes(damaged.read_bytes()[:-40])
-    told = []
-    liqdata.archive.verify(folder, repair=True, progress=lambda *how_far: told.append(how_far))
-    assert told[: files - 1] == [(done, files) for done in range(1, files)]
-    assert told[files - 1] == (files, 2 * files)
-    done, of = zip(*told[files:], strict=True)
+    calls = []
+    liqdata.archive.verify(folder, repair=True, progress=lambda *how_far: calls.append(how_far))
+    assert calls[: files - 1] == [(done, files) for done in range(1, files)]
+    assert calls[files - 1] == (files, 2 * files)
+    done, of = zip(*calls[files:], strict=True)
     assert done == tuple(sorted(set(done)))
     assert done[-1] == 2 * files
     assert set(of) == {2 * files}
@@ -192,14 +192,14 @@ def test_progress_of_a_repair_counts_them_twice(folder):
 def test_a_relative_path_names_the_same_files(folder, monkeypatch):
     min(folder.glob("orders/**/*.parquet")).write_bytes(b"PAR1")
     (folder / "orders" / "strange.parquet").write_bytes(b"PAR1")
-    told = list(liqdata.archive.verify(folder))
+    problems = list(liqdata.archive.verify(folder))
     monkeypatch.chdir(folder.parent)
-    assert list(liqdata.archive.verify(f"../{folder.parent.name}/{folder.name}")) == told
-    assert {(row["holds"], row["file"].partition("/")[0]) for row in told} == {("orders", "orders")}
+    assert list(liqdata.archive.verify(f"../{folder.parent.name}/{folder.name}")) == problems
+    assert {(row["holds"], row["file"].partition("/")[0]) for row in problems} == {("orders", "orders")}
 
 
 @pytest.mark.parametrize("repair", [1, 0, None, "yes"])
-def test_a_repair_is_wanted_or_not(folder, repair):
+def test_the_repair_option_takes_true_or_false(folder, repair):
     with pytest.raises(liqdata.BadQuery, match=r"repair: .* is not allowed; allowed: True or False") as refused:
         liqdata.archive.verify(folder, repair=repair)
     assert refused.value.parameter == "repair"

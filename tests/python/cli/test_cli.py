@@ -1,4 +1,4 @@
-"""The command line: tables, JSON, CSV, files, exit codes, and a server that ends when told."""
+"""The command line: tables, JSON, CSV, files, exit codes, and a server that ends at a signal."""
 
 import contextlib
 import csv
@@ -89,7 +89,7 @@ def test_json_is_what_the_service_sends(capsys, server, endpoint):
     assert printed == sent
 
 
-def test_csv_keeps_amounts_exact(capsys, server):
+def test_csv_has_exact_amounts(capsys, server):
     _, out, _ = run(capsys, "orders", "--url", server.url, "--limit", "7", "--csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     with liqdata.Client(server.url) as client:
@@ -98,12 +98,12 @@ def test_csv_keeps_amounts_exact(capsys, server):
     assert list(rows[0]) == list(orders[0])
 
 
-def test_csv_of_nothing_still_has_its_header(capsys, server):
+def test_an_empty_csv_has_its_header(capsys, server):
     _, out, _ = run(capsys, "orders", "TIAUSDT", "--url", server.url, "--csv")
     assert out == "exchange,symbol,side,price,qty,value_usd,timestamp\n"
 
 
-def test_parquet_holds_the_rows(capsys, server, tmp_path):
+def test_parquet_has_the_rows(capsys, server, tmp_path):
     pd = pytest.importorskip("pandas")
     file = tmp_path / "coins.parquet"
     code, out, err = run(capsys, "coins", "--url", server.url, "--parquet", str(file))
@@ -114,7 +114,7 @@ def test_parquet_holds_the_rows(capsys, server, tmp_path):
 
 
 @pytest.mark.parametrize("endpoint", ["heatmap", "liqmap"])
-def test_a_picture_is_written_and_says_where(capsys, tmp_path, endpoint):
+def test_a_picture_is_written_and_its_path_printed(capsys, tmp_path, endpoint):
     file = tmp_path / "picture"
     code, _, err = run(capsys, endpoint, "--demo", "--png", str(file))
     assert code == 0
@@ -123,14 +123,14 @@ def test_a_picture_is_written_and_says_where(capsys, tmp_path, endpoint):
     assert "simulated" in err
 
 
-def test_a_simulated_answer_says_so_beside_the_output(capsys):
+def test_a_simulated_answer_has_a_notice_on_stderr(capsys):
     code, out, err = run(capsys, "coins", "--demo", "--json")
     assert code == 0
     assert "simulated" in err
     json.loads(out)
 
 
-def test_a_symbol_may_be_given_in_place_or_by_name(capsys, server):
+def test_a_symbol_is_a_positional_argument_or_an_option(capsys, server):
     _, by_place, _ = run(capsys, "levels", "ETH", "--url", server.url, "--json")
     _, by_name, _ = run(capsys, "levels", "--symbol", "ETH", "--url", server.url, "--json")
     assert json.loads(by_place) == json.loads(by_name)
@@ -160,7 +160,7 @@ def printed(*arguments, **environment):
 
 @pytest.mark.parametrize("rich", ["rich", "plain"])
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "ascii:surrogateescape"])
-def test_what_the_output_cannot_encode_is_written_another_way(tmp_path, server, encoding, rich):
+def test_unencodable_characters_are_escaped(tmp_path, server, encoding, rich):
     if rich == "plain":
         (tmp_path / "rich.py").write_text("raise ModuleNotFoundError(name='rich')")
     done = printed("levels", "--url", server.url, PYTHONIOENCODING=encoding, PYTHONPATH=str(tmp_path))
@@ -192,13 +192,13 @@ def test_data_is_utf_8_in_every_locale(tmp_path, encoding, form):
     assert symbols == ["币安人生USDT"]
 
 
-def test_the_way_that_the_user_chose_is_kept(server):
+def test_an_encoding_chosen_by_the_user_is_used(server):
     done = printed("levels", "--url", server.url, PYTHONIOENCODING="ascii:replace")
     assert done.returncode == 0
     assert b"10?" in done.stdout
 
 
-def test_a_caller_keeps_the_output_as_it_was(monkeypatch):
+def test_a_call_restores_the_encoding_of_the_output(monkeypatch):
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(question, "_ask", lambda *_: print("×·–…币"))
@@ -217,7 +217,7 @@ def test_a_question_outside_the_contract_exits_with_2_and_lists_what_is_allowed(
         assert part in err
 
 
-def test_without_a_source_the_alternatives_are_named(capsys):
+def test_a_missing_source_names_the_alternatives(capsys):
     code, _, err = run(capsys, "coins")
     assert code == 2
     for way in ("--url", "LIQDATA_BASE_URL", "--demo"):
@@ -253,7 +253,7 @@ def test_an_interrupt_exits_with_130(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_a_server_runs_until_it_is_told_to_end(folder, ending):
+def test_a_server_runs_until_a_signal(folder, ending):
     samples.archive(folder)
     command = [sys.executable, "-m", "liqdata", "serve", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -266,7 +266,7 @@ def test_a_server_runs_until_it_is_told_to_end(folder, ending):
     assert f"the archive {folder}" in err
 
 
-def test_a_reader_that_stops_early_is_no_traceback():
+def test_a_closed_pipe_causes_no_traceback():
     command = [sys.executable, "-m", "liqdata", "heatmap", "--demo", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout.read(1) == "{"
@@ -309,7 +309,7 @@ def test_every_endpoint_is_a_command():
     assert asked[: len(TABLE)] == [name.replace("_", "-") for name in TABLE]
 
 
-def test_realised_numbers_of_an_archive_say_who_was_listened_to(capsys, tmp_path):
+def test_realised_answers_of_an_archive_list_the_covered_exchanges(capsys, tmp_path):
     path = tmp_path / "archive"
     now = int(time.time() * 1000)
     with contextlib.closing(_core.ArchiveWriter(path)) as writer:
@@ -329,7 +329,7 @@ def test_realised_numbers_of_an_archive_say_who_was_listened_to(capsys, tmp_path
     assert (code, "bybit 100 %, okx 100 %" in err) == (0, True)
 
 
-def test_a_damaged_archive_is_told_beside_the_answer(capsys, tmp_path):
+def test_a_damaged_archive_is_warned_of_on_stderr(capsys, tmp_path):
     path = tmp_path / "archive"
     writer = _core.ArchiveWriter(path)
     writer.append(samples.orders(), None, None)

@@ -1,4 +1,4 @@
-"""What the command line does beside asking: the way in, mistakes, watching, walking, completing, tables that fit."""
+"""The command line apart from queries: help, mistakes, watching, walking, completing, tables that fit."""
 
 import contextlib
 import csv
@@ -76,7 +76,7 @@ def process(*arguments, **options):
 # --- the way in, and mistakes
 
 
-def test_alone_it_shows_three_examples_and_every_command_on_one_screen(capsys):
+def test_without_arguments_it_shows_examples_and_all_commands(capsys):
     code, out, err = run(capsys)
     assert (code, err) == (0, "")
     assert len(EXAMPLES) == 3
@@ -114,7 +114,7 @@ MISTAKES = {
     "two sources": (["coins", "--demo", "--url", "http://x"], ["--url and --demo", "one of them"]),
     "two forms": (["coins", "--demo", "--json", "--csv"], ["--json and --csv", "one of them"]),
     "a seed of nothing": (["coins", "--seed", "3"], ["seed", "--demo"]),
-    "a header for nobody": (["coins", "--demo", "--header", "a: b"], ["header", "--url"]),
+    "a header without a service": (["coins", "--demo", "--header", "a: b"], ["header", "--url"]),
     "a deadline of nothing": (["coins", "--demo", "--timeout", "3"], ["timeout", "--url"]),
     "a deadline of no time": (["coins", "--url", "http://x", "--timeout", "0"], ["timeout", "'0'", "above 0"]),
     "a shell": (["completion", "tcsh"], ["'tcsh'", "bash, zsh or fish"]),
@@ -153,7 +153,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("words,parts", MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_ends_with_2_and_leads_back(capsys, words, parts):
+def test_a_mistake_exits_with_2_and_a_remedy(capsys, words, parts):
     code, out, err = run(capsys, *words)
     assert (code, out) == (2, "")
     assert err.startswith("liqdata: ")
@@ -164,13 +164,13 @@ def test_a_mistake_ends_with_2_and_leads_back(capsys, words, parts):
 @pytest.mark.parametrize(
     "words,same", [(["help"], ["--help"]), (["-h"], ["--help"]), (["help", "coins"], ["coins", "--help"])]
 )
-def test_help_is_given_however_it_is_asked_for(capsys, words, same):
+def test_every_spelling_of_the_help_option_is_accepted(capsys, words, same):
     written = run(capsys, *words)
     assert written == run(capsys, *same)
     assert written[0] == 0
 
 
-def test_what_files_do_not_say_is_asked_for_by_the_names_of_options(capsys, tmp_path, monkeypatch):
+def test_missing_information_of_files_names_the_options(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bars.csv").write_text("timestamp,open,high,low,close,volume\n1704153600000,1,2,1,1,1\n")
     (tmp_path / "orders.csv").write_text(
@@ -182,7 +182,7 @@ def test_what_files_do_not_say_is_asked_for_by_the_names_of_options(capsys, tmp_
         assert option in err
 
 
-def test_the_folder_above_a_new_archive_is_named_where_it_is_missing(capsys, tmp_path, monkeypatch):
+def test_a_missing_parent_folder_of_a_new_archive_is_named(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for words in (
         ["ingest", "no/archive", "bars.csv"],
@@ -195,10 +195,16 @@ def test_the_folder_above_a_new_archive_is_named_where_it_is_missing(capsys, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_export_that_brings_nothing_says_why(capsys, tmp_path):
-    archive, place = str(tmp_path / "archive"), f"file://{tmp_path}/kept"
-    held = {"timestamp": [1_704_067_200_000], "coin": ["BTC"], "side": ["LONG"], "value_usd": [100.0], "qty": [1.0]}
-    liqdata.ingest(archive, positions=held | {"current_price": [100.0]}, exchange="hyperliquid")
+def test_an_empty_export_gives_its_reason(capsys, tmp_path):
+    archive, place = str(tmp_path / "archive"), f"file://{tmp_path}/table"
+    positions = {
+        "timestamp": [1_704_067_200_000],
+        "coin": ["BTC"],
+        "side": ["LONG"],
+        "value_usd": [100.0],
+        "qty": [1.0],
+    }
+    liqdata.ingest(archive, positions=positions | {"current_price": [100.0]}, exchange="hyperliquid")
     code, _, err = run(capsys, "export", archive, place, "--start", "2026-06-02", "--end", "2026-06-01")
     assert code == 2
     assert "end: '2026-06-01' is not after the start, '2026-06-02'" in err
@@ -228,12 +234,12 @@ ORDER = {
 @pytest.mark.parametrize(
     "name", ["overview", "coins", "orders", "history", "cascades", "undercount", "coverage", "gaps"]
 )
-def test_an_archive_nobody_listened_for_is_told_alike_here_and_served(capsys, tmp_path, name):
-    for held in (False, True):
-        archive = tmp_path / f"held-{held}"
+def test_an_archive_without_sessions_has_the_same_notice_locally_and_served(capsys, tmp_path, name):
+    for has_rows in (False, True):
+        archive = tmp_path / f"rows-{has_rows}"
         with contextlib.closing(_core.ArchiveWriter(archive)):
             pass
-        if held:
+        if has_rows:
             liqdata.ingest(archive, orders=ORDER)
         with liqdata.open(archive) as market, liqdata.serve(market) as server:
             for source in (["--archive", str(archive)], ["--url", server.url]):
@@ -242,7 +248,7 @@ def test_an_archive_nobody_listened_for_is_told_alike_here_and_served(capsys, tm
                 assert "no record of a connection to any exchange in the last 24h" in err
 
 
-def test_who_was_listened_to_is_told_of_a_service_that_has_a_record_and_of_no_other(capsys, script, tmp_path):
+def test_covered_exchanges_are_shown_only_for_services_with_coverage(capsys, script, tmp_path):
     day = {name: cells * 2 for name, cells in ORDER.items()}
     day["timestamp"] = [ORDER["timestamp"][0] - 86_400_000, ORDER["timestamp"][0]]
     liqdata.ingest(tmp_path / "archive", orders=day)
@@ -272,13 +278,13 @@ def test_who_was_listened_to_is_told_of_a_service_that_has_a_record_and_of_no_ot
         (">/dev/full", "completion bash", 1, "", "liqdata: No space left on device\n"),
     ],
 )
-def test_an_output_that_is_closed_or_full_ends_in_no_traceback(closed, words, code, out, err):
+def test_a_closed_or_full_output_causes_no_traceback(closed, words, code, out, err):
     command = f"{sys.executable} -m liqdata {words} {closed}"
     done = subprocess.run(["/bin/sh", "-c", command], check=False, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (code, out, err)
 
 
-def test_who_was_listened_to_until_now_is_not_asked_of_a_stretch(capsys, tmp_path):
+def test_a_query_of_a_time_range_does_not_request_current_coverage(capsys, tmp_path):
     liqdata.ingest(tmp_path / "archive", orders=ORDER)
     words = ["orders", "--archive", str(tmp_path / "archive"), "--csv"]
     assert run(capsys, *words)[0] == 1
@@ -287,7 +293,7 @@ def test_who_was_listened_to_until_now_is_not_asked_of_a_stretch(capsys, tmp_pat
 
 
 @pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])
-def test_a_file_that_cannot_be_written_is_told_before_anybody_is_asked(capsys, tmp_path, name, option):
+def test_an_unwritable_file_is_refused_before_the_query(capsys, tmp_path, name, option):
     pytest.importorskip("pyarrow")
     for file, said in ((tmp_path, "is a folder"), (tmp_path / "no" / "file.png", "there is no folder")):
         code, out, err = run(capsys, name, "--archive", "/no/archive", option, str(file))
@@ -325,7 +331,7 @@ for opening in (
 
 
 @pytest.mark.parametrize("kind", ["a named pipe", "a socket"])
-def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path, kind):
+def test_a_path_that_is_no_regular_file_is_refused_before_opening(tmp_path, kind):
     path = tmp_path / "it"
     if kind == "a socket":
         with socket.socket(socket.AF_UNIX) as bound:
@@ -340,7 +346,7 @@ def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path, kind):
 
 
 @pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])
-def test_a_pipe_whose_reader_ends_early_stays(tmp_path, name, option):
+def test_a_named_pipe_is_not_deleted_if_its_reader_ends_early(tmp_path, name, option):
     pytest.importorskip("pyarrow")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -368,7 +374,7 @@ def test_an_answer_replaces_the_file_that_a_link_names(capsys, tmp_path):
     assert file.read_bytes()[:4] == b"PAR1"
 
 
-def test_a_text_that_a_spreadsheet_would_run_is_marked_and_comes_back(capsys, tmp_path):
+def test_a_spreadsheet_formula_is_escaped_and_read_back(capsys, tmp_path):
     names = ["@SUM(1+1)", "+CMD", "=HYPERLINK(1)", "'QUOTED"]
     count = len(names)
     orders = {
@@ -397,7 +403,7 @@ def test_a_text_that_a_spreadsheet_would_run_is_marked_and_comes_back(capsys, tm
 
 
 @pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])
-def test_a_file_of_an_answer_is_there_once_it_is_whole_and_no_pipe_is_replaced(capsys, tmp_path, name, option):
+def test_a_file_is_written_atomically_and_a_pipe_is_not_replaced(capsys, tmp_path, name, option):
     pytest.importorskip("pyarrow")
     file, pipe = tmp_path / "file.png", tmp_path / "pipe"
     assert run(capsys, name, "--demo", option, str(file))[0] == 0
@@ -413,7 +419,7 @@ def test_a_file_of_an_answer_is_there_once_it_is_whole_and_no_pipe_is_replaced(c
     assert {path.name for path in tmp_path.iterdir()} == {"file.png", "pipe"}
 
 
-def test_options_and_commands_are_understood_in_either_spelling(capsys):
+def test_options_and_commands_accept_dashes_and_underscores(capsys):
     once = run(capsys, "open-interest", "--demo", "--as-of", "2026-05-20", "--end", "2026-05-03", "--csv")
     again = run(capsys, "open_interest", "--demo", "--as_of", "2026-05-20", "--end", "2026-05-03", "--csv")
     assert once == again
@@ -458,7 +464,7 @@ print([name for name in {heavy!r} if name in sys.modules], "click" in sys.module
     assert fresh(body) == (0, "[] True\n", "")
 
 
-def test_without_click_it_says_what_to_install():
+def test_a_missing_click_names_the_package_to_install():
     body = "import sys; sys.modules['click'] = None; from liqdata.cli import main; sys.exit(main(['coins']))"
     code, out, err = fresh(body)
     assert (code, out) == (1, "")
@@ -499,7 +505,7 @@ def test_headers_reach_the_service_and_no_error_shows_them(capsys, script, tmp_p
     assert "s3cret" not in err
 
 
-def test_a_deadline_holds(capsys, script):
+def test_a_deadline_is_enforced(capsys, script):
     began = time.monotonic()
     code, _, err = run(
         capsys, "coins", "--url", script(lambda exchange: exchange.until_hung_up()).url, "--timeout", "0.3"
@@ -509,7 +515,7 @@ def test_a_deadline_holds(capsys, script):
     assert time.monotonic() - began < 20
 
 
-def test_what_a_source_does_not_take_is_refused_before_it_is_asked():
+def test_an_unsupported_option_of_a_source_is_refused_before_the_query():
     source = Source(url="http://x", archive=None, demo=False, seed=None, header={}, timeout=None)
     form = Form(json=True, csv=False, parquet=None, png=None, watch=None)
     with liqdata.Client("http://127.0.0.1:9") as client:
@@ -519,7 +525,7 @@ def test_what_a_source_does_not_take_is_refused_before_it_is_asked():
             ask(Asked("true_positions", {}, source, form), client)
 
 
-def test_the_past_is_asked_for_with_as_of(capsys):
+def test_as_of_queries_the_past(capsys):
     code, out, _ = run(capsys, "overview", "--demo", "--as-of", "2026-05-31T12:00", "--json")
     assert code == 0
     with liqdata.demo() as market:
@@ -539,11 +545,11 @@ def test_csv_and_parquet_of_an_object_have_its_numbers(capsys, tmp_path, name):
     rows = list(csv.DictReader(io.StringIO(out)))
     file = tmp_path / "answer.parquet"
     assert run(capsys, name, "--demo", "--parquet", file)[0] == 0
-    kept = parquet.read_table(file)
-    assert kept.column_names == list(rows[0])
-    assert kept.num_rows == len(rows)
-    number = kept.column_names[-1]
-    assert [float(row[number] or "nan") for row in rows] == pytest.approx(kept[number].to_pylist(), nan_ok=True)
+    written = parquet.read_table(file)
+    assert written.column_names == list(rows[0])
+    assert written.num_rows == len(rows)
+    number = written.column_names[-1]
+    assert [float(row[number] or "nan") for row in rows] == pytest.approx(written[number].to_pylist(), nan_ok=True)
     with liqdata.demo() as market:
         if name == "heatmap":
             assert sum(float(row["estimate"] or 0) for row in rows) == pytest.approx(market.heatmap().matrix.sum())
@@ -586,7 +592,7 @@ def test_every_table_fits_the_terminal_and_no_number_is_cut(monkeypatch, capsys,
         assert "simulated" in out
 
 
-def test_columns_that_do_not_fit_stand_below_with_what_names_the_line():
+def test_columns_that_do_not_fit_are_repeated_below_with_the_row_names():
     lines = [
         {
             "exchange": f"venue{i}",
@@ -602,7 +608,7 @@ def test_columns_that_do_not_fit_stand_below_with_what_names_the_line():
     assert sorted(place for panel in panels for place in panel if place > 1) == list(range(2, 22))
 
 
-def test_a_long_answer_without_a_limit_shows_both_ends_and_says_so(monkeypatch, capsys):
+def test_a_long_answer_is_shortened_with_a_notice(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run(capsys, "bars", "--demo")
     assert code == 0
@@ -643,17 +649,17 @@ def test_a_walk_writes_every_order_once_in_each_form(capsys, tmp_path):
     file = tmp_path / "all.parquet"
     code, out, err = run(capsys, "orders", "BTCUSDT", "--demo", "--all", "--parquet", file)
     assert (code, out, str(file) in err) == (0, "", True)
-    kept = parquet.read_table(file)
+    written = parquet.read_table(file)
     with liqdata.demo() as market:
-        assert kept.schema == market.orders(limit=1).to_arrow().schema
-        assert kept.equals(market.iter_orders("BTCUSDT").to_arrow())
+        assert written.schema == market.orders(limit=1).to_arrow().schema
+        assert written.equals(market.iter_orders("BTCUSDT").to_arrow())
     _, out, _ = run(capsys, "orders", "BTCUSDT", "--demo", "--all")
     assert len(out.splitlines()) == len(orders) + 5
     _, out, _ = run(capsys, "orders", "BTCUSDT", "--demo", "--all", "--limit", "1050", "--csv")
     assert len(out.splitlines()) == 1051
 
 
-def test_lines_of_a_walk_stand_in_columns_whatever_comes(capsys, tmp_path):
+def test_lines_of_a_walk_are_aligned_in_columns(capsys, tmp_path):
     row = {"side": "SHORT", "value_usd": "6"}
     rows = [
         {**row, "exchange": "bybit", "symbol": "BTCUSDT", "price": "63190.5", "qty": "0.19", "value_usd": "12006.2"},
@@ -679,7 +685,7 @@ def test_lines_of_a_walk_stand_in_columns_whatever_comes(capsys, tmp_path):
     assert "1.2346e-08" in lines[0]
 
 
-def test_a_stretch_of_orders_is_an_answer_as_any_other(capsys):
+def test_a_time_range_of_orders_is_printed_like_any_answer(capsys):
     words = ["orders", "--demo", "--start", "2026-05-31T20:00", "--end", "2026-05-31T21:00"]
     code, out, _ = run(capsys, *words, "--json")
     assert code == 0
@@ -723,7 +729,7 @@ def ended(started, number=signal.SIGINT):
     return started.returncode, out.decode(), err.decode()
 
 
-def test_watching_gives_one_answer_after_the_other_until_it_is_interrupted(script):
+def test_watch_repeats_the_answer_until_an_interrupt(script):
     first, *others = [data([{**ROWS[0], "price": str(number)}]) for number in range(100)]
     service = script(first, *NO_COVERAGE, *others)
     started = process("orders", "--url", service.url, "--watch", "0.05", "--json")
@@ -733,7 +739,7 @@ def test_watching_gives_one_answer_after_the_other_until_it_is_interrupted(scrip
     assert (code, err) == (130, "")
 
 
-def test_watching_goes_on_behind_an_answer_that_failed_and_ends_at_a_question_outside(script, capsys):
+def test_watch_continues_after_a_failure_and_ends_on_an_invalid_query(script, capsys):
     service = script(data(ROWS), *NO_COVERAGE, answer("{}", 404), data(ROWS))
     started = process("orders", "--url", service.url, "--watch", "0.05")
     seen = []
@@ -799,7 +805,7 @@ def test_the_stream_is_a_line_an_order(capsys):
     assert "no new data arrives" in err
 
 
-def test_totals_are_asked_for_by_the_word_that_help_and_refusal_name(capsys):
+def test_totals_have_the_name_in_help_and_errors(capsys):
     code, out, _ = run(capsys, "history", "--demo", "--by", "none", "--json")
     assert code == 0
     assert "coin" not in json.loads(out)[0]
@@ -860,7 +866,7 @@ COMPLETED = {
 
 @pytest.mark.parametrize("line", COMPLETED)
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_what_the_script_of_a_shell_asks_is_answered_as_it_reads_it(shell, line):
+def test_shell_completion_answers_in_the_format_of_the_shell(shell, line):
     """Where the shell itself is not at hand: its script asks by these variables, and takes the answer apart so."""
     script = subprocess.run(
         [sys.executable, "-m", "liqdata", "completion", shell], capture_output=True, text=True, check=True, timeout=60

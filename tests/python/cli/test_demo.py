@@ -33,7 +33,7 @@ def test_orders_bars_and_open_interest_span_thirty_days(market):
     assert (readings[0]["timestamp"], readings[-1]["timestamp"]) == (end - 30 * DAY, end)
 
 
-def test_one_exchange_was_not_recorded_for_a_while(market):
+def test_one_exchange_has_a_gap(market):
     (gap,) = market.gaps()
     assert (gap["exchange"], gap["end"] - gap["start"], gap["state"]) == ("okx", 45 * MINUTE, "lost")
     assert not list(market.iter_orders(exchange="okx", start=gap["start"], end=gap["end"]))
@@ -97,7 +97,7 @@ def test_a_market_of_totals_is_scored_by_its_totals(market):
     assert of_market == liqdata.score(market, totals, bars=bars).rows()
 
 
-def test_a_market_without_orders_of_the_coin_has_nothing_realised(market):
+def test_a_coin_without_orders_has_no_realised_liquidations(market):
     bars = liqdata.Market(bars=market.bars("BTC", interval="1h"), now=market.now)
     with pytest.raises(liqdata.BadQuery, match="no orders of 'BTC'"):
         liqdata.score(market, bars)

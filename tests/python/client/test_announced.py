@@ -75,7 +75,7 @@ def beyond(name):
 
 
 @pytest.mark.parametrize("name", CONTRACT)
-def test_no_parameter_that_is_not_the_contracts_is_passed_over(script, connect, name):
+def test_an_unannounced_parameter_is_refused(script, connect, name):
     for parameter in beyond(name):
         service = script(passing_over())
         with pytest.raises(BadQuery, match=f"does not announce {parameter} for {name}") as refused:
@@ -84,14 +84,14 @@ def test_no_parameter_that_is_not_the_contracts_is_passed_over(script, connect, 
         assert paths(service) == {"/api"}, (name, parameter)
 
 
-@pytest.mark.parametrize("name,asked,told", VALUES, ids=lambda one: str(one)[:30])
-def test_no_value_that_is_not_the_contracts_is_passed_over(script, connect, name, asked, told):
+@pytest.mark.parametrize("name,asked,spelled", VALUES, ids=lambda one: str(one)[:30])
+def test_an_unannounced_value_is_refused(script, connect, name, asked, spelled):
     ((parameter, value),) = asked.items()
     # A service that has the parameter need not have each of its values.
     listed = [{"name": parameter, "values": ["1d", "2"]}]
     for index in (NOWHERE, answer({"endpoints": [{"name": name, "parameters": listed}]})):
         service = script(passing_over(index))
-        with pytest.raises(BadQuery, match=f"does not announce {told} for {name}") as refused:
+        with pytest.raises(BadQuery, match=f"does not announce {spelled} for {name}") as refused:
             getattr(connect(service), name)(**asked)
         assert refused.value.parameter == parameter
         assert paths(service) == {"/api"}
@@ -99,15 +99,15 @@ def test_no_value_that_is_not_the_contracts_is_passed_over(script, connect, name
 
 
 @pytest.mark.parametrize("name", CONTRACT)
-def test_what_the_contract_has_is_asked_of_any_service(script, connect, name):
+def test_parameters_of_the_contract_are_sent_to_any_service(script, connect, name):
     service = script(passing_over())
     client = connect(service)
     for parameter, values in CONTRACT[name].items():
         for value in values:
-            told = {"range": value} if parameter == "range" else {"model": str(value)} if parameter == "model" else {}
+            sent = {"range": value} if parameter == "range" else {"model": str(value)} if parameter == "model" else {}
             reply = json.loads((DATA / f"{name}.json").read_bytes())
             if name in {"heatmap", "liqmap"}:
-                reply |= {key: type(reply[key])(one) for key, one in told.items() if key in reply}
+                reply |= {key: type(reply[key])(one) for key, one in sent.items() if key in reply}
             service.play(answer(reply))
             getattr(client, name)(**{parameter: value})
     service.play(passing_over())
@@ -115,22 +115,24 @@ def test_what_the_contract_has_is_asked_of_any_service(script, connect, name):
     assert paths(service) == {TABLE[name].path}
 
 
-def test_a_service_of_ours_announces_all_the_rest(server):
+def test_our_server_announces_all_extensions(server):
     with urlopen(f"{server.url}/api") as reply:
         listed = json.load(reply)
     everywhere = {one["name"] for one in listed["everywhere"]}
-    told = {entry["name"]: {one["name"]: one["values"] for one in entry["parameters"]} for entry in listed["endpoints"]}
-    told |= {entry["name"]: {one["name"]: () for one in entry["parameters"]} for entry in listed["extensions"]}
+    announced = {
+        entry["name"]: {one["name"]: one["values"] for one in entry["parameters"]} for entry in listed["endpoints"]
+    }
+    announced |= {entry["name"]: {one["name"]: () for one in entry["parameters"]} for entry in listed["extensions"]}
     for name in [*CONTRACT, *EXTENSIONS]:
         taken = set(inspect.signature(getattr(Client, name)).parameters) - {"self"}
         taken |= {"low", "high"} if "span" in taken else set()  # the ends of a span
-        assert taken - everywhere == told[name].keys(), name
+        assert taken - everywhere == announced[name].keys(), name
     for name, asked, said in VALUES:
         (parameter,) = asked
-        assert said.partition("=")[2] in told[name][parameter]
+        assert said.partition("=")[2] in announced[name][parameter]
 
 
-def test_a_value_that_is_announced_is_asked_for(script, connect):
+def test_an_announced_value_is_requested(script, connect):
     reply = json.loads((DATA / "heatmap.json").read_bytes()) | {"range": "3M", "model": 7}
     listed = [{"name": "range", "values": ["3M"]}, {"name": "model", "values": ["2", "Model"]}]
     index = answer({"endpoints": [{"name": "heatmap", "parameters": listed}]})
@@ -143,7 +145,7 @@ def test_a_value_that_is_announced_is_asked_for(script, connect):
 
 @pytest.mark.parametrize("index", [NOWHERE, answer(b"{}"), answer(b"<html>")], ids=["none", "empty", "a page"])
 @pytest.mark.parametrize("name", EXTENSIONS)
-def test_an_extension_that_is_not_announced_is_told_by_name(script, connect, name, index):
+def test_an_unannounced_extension_is_refused_by_name(script, connect, name, index):
     asked = {"undercount": {"range": "4h"}}.get(name, {})
     for page in (NOWHERE, answer(b"<html>", content_type="text/html")):
         service = script(lambda exchange, page=page: (index if exchange.request.path == "/api" else page)(exchange))
@@ -153,7 +155,7 @@ def test_an_extension_that_is_not_announced_is_told_by_name(script, connect, nam
         assert paths(service) == {TABLE[name].path, "/api"}
 
 
-def test_every_extension_is_one_of_these():
+def test_every_extension_is_tested_here():
     assert {*EXTENSIONS, "stream"} == {endpoint.name for endpoint in TABLE.values() if endpoint.extension}
     for kind in (Client, AsyncClient):
         assert all(hasattr(kind, name) for name in EXTENSIONS)

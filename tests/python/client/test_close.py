@@ -15,7 +15,7 @@ def established(port):
     return sum(1 for link in mine if link.raddr and link.raddr.port == port and link.status == "ESTABLISHED")
 
 
-def test_a_closed_client_lets_go_of_its_connections(market):
+def test_a_closed_client_closes_its_connections(market):
     with liqdata.serve(market) as server:
         port = int(server.url.rpartition(":")[2])
         client = liqdata.Client(server.url)
@@ -27,7 +27,7 @@ def test_a_closed_client_lets_go_of_its_connections(market):
             assert time.monotonic() < deadline, "a connection is still open"
 
 
-def test_a_walk_that_failed_fails_again_instead_of_seeming_to_be_complete(market):
+def test_a_failed_walk_fails_again_instead_of_ending(market):
     server = liqdata.serve(market)
     client = liqdata.Client(server.url, retries=0)
     rows = client.iter_orders(page_size=50)
@@ -59,14 +59,14 @@ with liqdata.Client(sys.argv[1]) as client:
 """
 
 
-def test_an_interrupt_while_records_are_handed_over_is_not_lost(server):
+def test_an_interrupt_during_the_delivery_of_records_is_raised(server):
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, server.url], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout.strip() == "interrupted by liqdata.client"
 
 
-def test_no_symbols_are_no_excuse_for_other_parameters(market):
+def test_parameters_are_checked_even_without_symbols(market):
     with pytest.raises(liqdata.BadQuery):
         market.heatmap([], range="nope")
     with pytest.raises(liqdata.BadQuery):
@@ -74,20 +74,20 @@ def test_no_symbols_are_no_excuse_for_other_parameters(market):
     assert market.chart([]) == {}
 
 
-def test_rows_of_a_window_say_what_they_cover(market):
+def test_rows_of_a_window_have_their_coverage(market):
     covered = market.coins("1h").meta["coverage"]
     assert {row["exchange"] for row in covered} == {row["exchange"] for row in market.exchanges("24h")}
     assert {row["completeness"] for row in covered} == {"complete", "sampled"}
 
 
-def test_an_estimate_without_open_interest_says_that_it_is_relative(market):
+def test_an_estimate_without_open_interest_is_marked_as_relative(market):
     bare = liqdata.Market(bars=market.bars("BTC"))
     assert bare.heatmap("BTC").units.startswith("relative")
     assert bare.liqmap("BTC").units.startswith("relative")
     assert not market.heatmap("BTC").units.startswith("relative")
 
 
-def test_a_served_estimate_without_open_interest_says_so_too(market, connect):
+def test_a_served_estimate_without_open_interest_is_marked_as_relative(market, connect):
     bare = liqdata.Market(bars=market.bars("BTC"))
     with liqdata.serve(bare) as server:
         client = connect(server)

@@ -1,4 +1,4 @@
-"""What only a service of ours is asked beside the contract: as_of, explain, several instants; and who is not."""
+"""Extensions that only our server is asked for: as_of, explain, several instants; and who is not."""
 
 import asyncio
 import os
@@ -51,7 +51,7 @@ def test_neither_are_several_instants_nor_an_explanation(script, connect, method
     assert paths(service) == {"/api"}
 
 
-def test_what_keeps_the_list_from_being_read_is_raised_as_such(script, connect):
+def test_a_failure_to_read_the_list_is_raised(script, connect):
     for status, kind in ((401, Refused), (500, Refused), (403, Refused)):
         service = script(service_of(answer({}, status)))
         with pytest.raises(kind) as refused:
@@ -89,7 +89,7 @@ def test_a_reply_without_the_explanation_that_was_asked_for_is_unexpected(script
 
 
 @pytest.mark.parametrize("method", REALISED)
-def test_what_the_numbers_cover_is_preferred_and_nothing_is_missed_where_it_is_not_told(script, connect, method):
+def test_coverage_of_the_answer_is_preferred_and_optional(script, connect, method):
     body = {} if method == "overview" else []
     service = script(service_of(OURS, answer({"success": True, "data": body})))
     assert "coverage" not in getattr(connect(service), method)().meta
@@ -98,15 +98,15 @@ def test_what_the_numbers_cover_is_preferred_and_nothing_is_missed_where_it_is_n
 
 
 @pytest.mark.parametrize("method", [*ESTIMATES, "undercount", "coverage", "gaps", "bars", "open_interest", "maps"])
-def test_it_is_preferred_of_no_other_answer(script, connect, method):
+def test_other_queries_do_not_prefer_coverage(script, connect, method):
     service = script(NOWHERE)
     with pytest.raises((BadQuery, Refused)):
         getattr(connect(service), method)()
     assert all("prefer" not in map(str.lower, request.headers) for request in service.requests)
 
 
-def test_a_service_that_says_it_tells_what_the_numbers_cover_has_to(script, connect):
-    def told(explain):
+def test_a_service_that_announces_coverage_must_send_it(script, connect):
+    def explaining(explain):
         return script(answer({"success": True, "data": [], **explain}, preference_applied="explain"))
 
     row = dict.fromkeys(CoverageRow.__annotations__) | {
@@ -115,9 +115,9 @@ def test_a_service_that_says_it_tells_what_the_numbers_cover_has_to(script, conn
         "known_by": "documented",
     }
     row |= {"gaps": 2, "cnt": 7}
-    client = connect(told({"explain": {"coverage": [row], "and": "more"}}))
+    client = connect(explaining({"explain": {"coverage": [row], "and": "more"}}))
     assert client.coins().meta["coverage"] == [row]
-    assert "coverage" not in client.history(start=THEN).meta  # of a stretch it is not
+    assert "coverage" not in client.history(start=THEN).meta  # not of a time range
     for explain, path in (
         ({}, "explain"),
         ({"explain": 3}, "explain"),
@@ -125,7 +125,7 @@ def test_a_service_that_says_it_tells_what_the_numbers_cover_has_to(script, conn
         ({"explain": {"coverage": [{"exchange": "okx"}]}}, "explain.coverage[0]"),
     ):
         with pytest.raises(UnexpectedReply) as refused:
-            connect(told(explain)).coins()
+            connect(explaining(explain)).coins()
         assert refused.value.path.startswith(path)
 
 
@@ -139,22 +139,22 @@ def test_bars_of_another_coin_are_no_answer(script, connect):
         client.bars("ETH")
 
 
-def test_what_is_asked_for_stands_behind_the_contracts_reply_as_it_is(server):
+def test_explanations_follow_the_unchanged_reply(server):
     for path in ("/api/liq-heatmap?range=12h", "/api/liq-map", "/api/liq-levels", "/api/liq-maxpain"):
         with (
             urlopen(f"{server.url}{path}") as plain,
-            urlopen(f"{server.url}{path}{'&' if '?' in path else '?'}explain=1") as told,
+            urlopen(f"{server.url}{path}{'&' if '?' in path else '?'}explain=1") as explained,
         ):
             body = plain.read()
-            assert told.read().startswith(body[:-1] + b',"explain":{'), path
+            assert explained.read().startswith(body[:-1] + b',"explain":{'), path
 
 
-def test_a_map_of_a_service_that_was_not_asked_has_no_sides(server):
+def test_a_map_without_explain_has_no_sides(server):
     with Client(server.url) as client:
-        plain, told = client.heatmap("BTC", "12h"), client.heatmap("BTC", "12h", explain=True)
-        assert plain == told
+        plain, explained = client.heatmap("BTC", "12h"), client.heatmap("BTC", "12h", explain=True)
+        assert plain == explained
         assert plain.long is None
-        assert (told.long + told.short == told.matrix).all()
+        assert (explained.long + explained.short == explained.matrix).all()
         assert client.liqmap("BTC").fine is None
 
 

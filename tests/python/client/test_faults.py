@@ -79,7 +79,7 @@ def test_options_of_a_client_bound_retries_and_bodies(connect, script):
     assert "max_body = 10 bytes" in str(fails(UnexpectedReply, connect(service, max_body=10).overview))
 
 
-def test_a_client_asks_its_proxy_and_never_shows_its_password(connect, script):
+def test_a_client_uses_its_proxy_and_masks_its_password(connect, script):
     proxy = script(GOOD, answer("who are you?", 407))
     client = connect("http://data.example", proxy=proxy.url.replace("//", "//me:hunter2@"))
     assert client.overview() == OK
@@ -138,7 +138,7 @@ def test_the_first_failure_of_many_symbols_is_raised_with_its_symbol(connect, sc
 # The end.
 
 
-def test_a_closed_client_refuses_to_ask(connect, script):
+def test_a_closed_client_refuses_queries(connect, script):
     service = script(GOOD)
     client = connect(service)
     client.overview()
@@ -151,7 +151,7 @@ def test_a_closed_client_refuses_to_ask(connect, script):
     assert len(service.requests) == 1
 
 
-def test_a_service_closes_with_its_calls_under_way():
+def test_a_test_service_closes_with_calls_in_flight():
     with Service(silence) as service:
         client = liqdata.Client(service.url, timeout=0.2)
         fails(TooSlow, client.overview)

@@ -18,7 +18,7 @@ GRIDS = [
 
 
 @pytest.mark.parametrize("asked", GRIDS)
-def test_a_heatmap_in_bytes_is_that_in_json_bit_for_bit(server, asked):
+def test_a_binary_heatmap_equals_the_json_one_bit_for_bit(server, asked):
     with (
         liqdata.Client(server.url) as client,
         liqdata.Client(server.url, headers={"Accept": "application/json"}) as plain,
@@ -33,7 +33,7 @@ def test_a_heatmap_in_bytes_is_that_in_json_bit_for_bit(server, asked):
         assert found.outside[side].tobytes() == wanted.outside[side].tobytes()
 
 
-def test_a_client_asks_for_bytes_and_reads_what_comes(server):
+def test_a_client_requests_bytes_and_reads_any_format(server):
     kinds = []
 
     class Between(http.server.BaseHTTPRequestHandler):

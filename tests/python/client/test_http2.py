@@ -104,7 +104,7 @@ class Service:
 
 @pytest.fixture
 def serving(tmp_path, monkeypatch):
-    """Start services whose certificate is trusted."""
+    """Start services with a trusted certificate."""
     authority = trustme.CA()
     file = tmp_path / "authority.pem"
     authority.cert_pem.write_to_path(file)
@@ -133,7 +133,7 @@ def test_calls_share_one_connection(connect, serving):
 
 
 @pytest.mark.parametrize("fault", [refuse_the_stream, reset_the_stream, go_away_unasked])
-def test_a_stream_that_ends_early_is_asked_for_again(connect, serving, fault):
+def test_a_truncated_stream_is_retried(connect, serving, fault):
     service = serving(fault, answer)
     assert connect(service.url).overview() == OK
     assert len(service.requests) == 2
@@ -145,7 +145,7 @@ def test_a_stream_that_ends_early_is_asked_for_again(connect, serving, fault):
     assert len(service.requests) == 2
 
 
-def test_a_connection_that_goes_away_after_an_answer_is_replaced(connect, serving):
+def test_a_connection_closed_after_an_answer_is_replaced(connect, serving):
     service = serving(answer_and_go_away)
     client = connect(service.url)
     for _ in range(3):

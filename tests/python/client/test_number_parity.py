@@ -40,8 +40,8 @@ def fraction(chance):
     return "".join(chance.choices("0123456789", k=chance.randint(1, 25)))
 
 
-def beside(chance):
-    """The middle between two doubles, or a hair beside it, far behind its last digit."""
+def near_middle(chance):
+    """The middle between two doubles, or a number that differs from it far behind its last digit."""
     text = between(chance.uniform(1, 2) * 2.0 ** chance.randint(0, 40), LARGEST)
     return text + ("" if "." in text else ".") + "0" * chance.randint(0, 60) + chance.choice(["", "1"]) + "0"
 
@@ -57,7 +57,7 @@ WAYS = (
     lambda chance: f"{digits(chance, 18)}e-{chance.randint(308, 345)}",
     lambda chance: chance.choice(["0", "0.0", "0e5", "0.000e-400", "0E+999999999999"]),
     lambda chance: between(chance.uniform(1, 2) * 2.0 ** chance.randint(-20, 60), chance.choice([0.0, LARGEST])),
-    beside,
+    near_middle,
     lambda chance: f"{chance.uniform(0, 1e7):.{chance.randint(1, 4)}f}",
     lambda chance: f"0.{'0' * chance.randint(0, 40)}{digits(chance, 20)}",
 )
@@ -85,7 +85,7 @@ def compare(matrix, tokens):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_matrix_is_python_s_floats_of_its_tokens(script, seed):
+def test_the_matrix_equals_the_floats_of_python(script, seed):
     chance = random.Random(seed)
     service = script(answer())
     with liqdata.Client(service.url) as client:
@@ -115,7 +115,7 @@ TOKENS = st.builds(
 
 @pytest.fixture(scope="module")
 def asked():
-    """A function that asks for a heatmap of one row, whose cells are these texts."""
+    """A function that asks for a heatmap of one row with these texts as cells."""
     with Service(answer()) as service, liqdata.Client(service.url) as client:
 
         def ask(tokens):
@@ -127,7 +127,7 @@ def asked():
 
 @settings(deadline=None, max_examples=200)
 @given(tokens=st.lists(TOKENS, min_size=1, max_size=COLUMNS))
-def test_any_number_of_json_is_python_s_float_of_it(asked, tokens):
+def test_any_json_number_equals_the_float_of_python(asked, tokens):
     compare(asked(tokens), [*tokens, *["0"] * (COLUMNS - len(tokens))])
 
 
@@ -154,7 +154,7 @@ def test_any_number_of_json_is_python_s_float_of_it(asked, tokens):
     ],
 )
 @pytest.mark.parametrize("quoted", [False, True])
-def test_what_json_does_not_write_is_refused(asked, text, quoted):
+def test_a_number_that_is_not_json_is_refused(asked, text, quoted):
     with pytest.raises(liqdata.UnexpectedReply) as caught:
         asked([f'"{text}"' if quoted else text])
     assert caught.value.path.startswith("matrix[0]"), caught.value.path
@@ -162,7 +162,7 @@ def test_what_json_does_not_write_is_refused(asked, text, quoted):
 
 @pytest.mark.parametrize("text", ["1e400", "-1e309", "1.7976931348623159e308", "9" * 400, "1e99999999999999999999"])
 @pytest.mark.parametrize("quoted", [False, True])
-def test_what_is_beyond_the_largest_double_is_refused_and_not_infinite(asked, text, quoted):
+def test_a_number_beyond_the_largest_double_is_refused(asked, text, quoted):
     assert abs(float(text)) == float("inf")
     with pytest.raises(liqdata.UnexpectedReply) as caught:
         asked([f'"{text}"' if quoted else text])

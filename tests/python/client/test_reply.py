@@ -41,7 +41,7 @@ def test_a_heatmap_is_that_of_an_answer(server, pieces):
         assert np.array_equal(read.members[name], getattr(asked, name)), name
 
 
-def test_what_breaks_the_contract_is_refused_as_an_answer_is():
+def test_a_reply_outside_the_contract_is_refused_like_an_answer():
     with pytest.raises(liqdata.UnexpectedReply, match="symbol"):
         _core.read_reply("orders", b'{"success":true,"data":[{"exchange":"okx"}]}')
     with pytest.raises(liqdata.Refused, match="slow down"):

@@ -9,7 +9,7 @@ from scripted import answer
 
 import liqdata
 
-TOKEN = "s3cr3t-0123456789-abcdefghij"  # noqa: S105 - of nobody
+TOKEN = "s3cr3t-0123456789-abcdefghij"  # noqa: S105 - not a real token
 KEY = 'quoted "key" of mine'
 
 
@@ -17,34 +17,34 @@ def echo(status, form):
     """Repeat the headers of the request in a refusal."""
 
     def play(exchange):
-        told = {name: value for name, value in exchange.request.headers.items() if "key" in name or "auth" in name}
-        body = form(" ".join(map(str, told.values())))
+        secrets = {name: value for name, value in exchange.request.headers.items() if "key" in name or "auth" in name}
+        body = form(" ".join(map(str, secrets.values())))
         return answer(body, status)(exchange)
 
     return play
 
 
 FORMS = {
-    "a reason": (403, lambda told: json.dumps({"success": False, "error": {"message": f"who is {told}?"}})),
-    "text": (401, lambda told: f"who is {told}?"),
-    "a long text": (404, lambda told: "x" * 2040 + told),
-    "no success": (200, lambda told: json.dumps({"success": False, "error": f"who is {told}?"})),
-    "no JSON": (200, lambda told: told),
-    "a wrong value": (200, lambda told: json.dumps({"success": True, "data": {"symbol": "BTC", "price": told}})),
-    "again and again": (503, lambda told: f"who is {told}?"),
+    "a reason": (403, lambda secret: json.dumps({"success": False, "error": {"message": f"who is {secret}?"}})),
+    "text": (401, lambda secret: f"who is {secret}?"),
+    "a long text": (404, lambda secret: "x" * 2040 + secret),
+    "no success": (200, lambda secret: json.dumps({"success": False, "error": f"who is {secret}?"})),
+    "no JSON": (200, lambda secret: secret),
+    "a wrong value": (200, lambda secret: json.dumps({"success": True, "data": {"symbol": "BTC", "price": secret}})),
+    "again and again": (503, lambda secret: f"who is {secret}?"),
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_no_error_shows_what_the_service_repeats_of_a_secret(script, form, caplog):
+def test_errors_mask_secrets_that_a_service_repeats(script, form, caplog):
     service = script(echo(*FORMS[form]))
     caplog.set_level(logging.DEBUG)
     options = {"token": TOKEN, "headers": {"X-Key": KEY}, "retries": 1, "timeout": 5.0}
     with liqdata.Client(service.url, **options) as client, pytest.raises(liqdata.LiqdataError) as caught:
         client.levels("BTC")
     error = caught.value
-    kept = pickle.dumps(error, protocol=0).decode("latin-1")
-    shown = [str(error), repr(error), repr(error.__dict__), kept, caplog.text, *getattr(error, "__notes__", [])]
+    pickled = pickle.dumps(error, protocol=0).decode("latin-1")
+    shown = [str(error), repr(error), repr(error.__dict__), pickled, caplog.text, *getattr(error, "__notes__", [])]
     for text in shown:
         for secret in (TOKEN, TOKEN[:12], KEY, json.dumps(KEY)[1:-1]):
             assert secret not in text
@@ -52,7 +52,7 @@ def test_no_error_shows_what_the_service_repeats_of_a_secret(script, form, caplo
         assert "***" in error.body
 
 
-def test_damage_of_the_service_is_warned_of_once_and_stands_beside_answers(script, caplog):
+def test_damage_of_a_service_is_warned_of_once_and_in_its_answers(script, caplog):
     rows = {"success": True, "data": []}
     service = script(answer(rows, x_liqdata_damaged="2"))
     with liqdata.Client(service.url) as client:

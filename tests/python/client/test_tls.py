@@ -85,7 +85,7 @@ def test_an_expired_certificate_is_not_trusted(connect, script, authority):
 
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated:DeprecationWarning")
-def test_an_old_protocol_is_not_spoken(connect, script, authority):
+def test_an_old_tls_version_is_refused(connect, script, authority):
     old = serving(authority.issue_cert("127.0.0.1"))
     old.set_ciphers("ALL:@SECLEVEL=0")
     old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
@@ -93,7 +93,7 @@ def test_an_old_protocol_is_not_spoken(connect, script, authority):
     refused_for_tls(connect(service), service)
 
 
-def test_a_missing_ssl_cert_file_is_named_whatever_ssl_cert_dir_says(connect, script, authority, tmp_path, monkeypatch):
+def test_a_missing_ssl_cert_file_is_named_even_with_ssl_cert_dir(connect, script, authority, tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     authority.cert_pem.write_to_path(tmp_path / "folder" / "authority.pem")
     file = tmp_path / "named.pem"

@@ -29,7 +29,7 @@ def live(collector):
 
 
 @needs_double
-def test_what_exchanges_tell_is_in_the_market_while_the_block_goes_on_and_in_the_archive_after_it(tmp_path):
+def test_collected_orders_are_in_the_market_at_once_and_in_the_archive_after_the_block(tmp_path):
     settings = tmp_path / "settings.toml"
     archive = tmp_path / "archive"
     with exchanges(settings, "okx", "bybit") as command:
@@ -56,7 +56,7 @@ def test_what_exchanges_tell_is_in_the_market_while_the_block_goes_on_and_in_the
 
 
 @needs_double
-def test_the_past_alone_is_waited_for(tmp_path):
+def test_a_backfill_only_run_waits_for_its_end(tmp_path):
     settings = tmp_path / "settings.toml"
     with (
         exchanges(settings, "okx"),
@@ -67,7 +67,7 @@ def test_the_past_alone_is_waited_for(tmp_path):
         assert "over" in repr(collector)
 
 
-def test_the_past_that_nobody_tells_is_no_silence(tmp_path, nowhere):
+def test_a_backfill_without_any_answer_raises(tmp_path, nowhere):
     with (
         liqdata.collect(tmp_path / "archive", exchanges="okx", settings=nowhere, once=True) as collector,
         pytest.raises(NoAnswer, match="no exchange answered: okx: "),
@@ -75,7 +75,7 @@ def test_the_past_that_nobody_tells_is_no_silence(tmp_path, nowhere):
         collector.wait()
 
 
-def test_a_wait_has_an_end_and_so_has_what_is_closed(tmp_path, nowhere):
+def test_a_wait_has_a_timeout_and_ends_at_a_close(tmp_path, nowhere):
     collector = liqdata.collect(tmp_path / "archive", exchanges="okx", settings=nowhere)
     assert collector.wait(0.01) is False
     collector.close()
@@ -113,7 +113,7 @@ def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
         ({"path": ""}, "path", "the folder of an archive"),
     ],
 )
-def test_what_cannot_be_collected_is_refused_before_anything_is_made(tmp_path, nowhere, given, parameter, words):
+def test_an_invalid_collection_is_refused_before_a_folder_is_created(tmp_path, nowhere, given, parameter, words):
     asked = {"path": tmp_path / "archive", "exchanges": "okx", "settings": nowhere} | given
     with pytest.raises(BadQuery) as raised:
         liqdata.collect(**asked)
@@ -122,7 +122,7 @@ def test_what_cannot_be_collected_is_refused_before_anything_is_made(tmp_path, n
     assert not (tmp_path / "archive").exists()
 
 
-def test_a_second_collector_is_told_who_writes(tmp_path, nowhere):
+def test_a_second_collector_is_refused_with_the_process_of_the_first(tmp_path, nowhere):
     archive = tmp_path / "archive"
     with (
         liqdata.collect(archive, exchanges="okx", settings=nowhere),
@@ -132,7 +132,7 @@ def test_a_second_collector_is_told_who_writes(tmp_path, nowhere):
     liqdata.collect(archive, exchanges="okx", settings=nowhere).close()
 
 
-def test_it_is_no_thing_to_pickle(tmp_path, nowhere):
+def test_a_collector_cannot_be_pickled(tmp_path, nowhere):
     with liqdata.collect(tmp_path / "archive", exchanges="okx", settings=nowhere) as collector:
         with pytest.raises(TypeError, match=r"pickle liqdata\.open\("):
             pickle.dumps(collector)
@@ -140,7 +140,7 @@ def test_it_is_no_thing_to_pickle(tmp_path, nowhere):
             assert pickle.loads(pickle.dumps(collector.market())).overview()["24h"]["cnt"] == 0
 
 
-def test_what_is_dropped_lets_go_of_the_archive(tmp_path, nowhere):
+def test_a_dropped_collector_releases_the_archive(tmp_path, nowhere):
     archive = tmp_path / "archive"
     collector = liqdata.collect(archive, exchanges="okx", settings=nowhere)
     del collector
@@ -152,7 +152,7 @@ import os, sys
 import liqdata
 
 collector = liqdata.collect(sys.argv[1], exchanges="okx", settings=sys.argv[2])
-told, tell = os.pipe()
+receiver, sender = os.pipe()
 child = os.fork()
 if child == 0:
     assert f"of process {os.getppid()}" in repr(collector)
@@ -164,10 +164,10 @@ if child == 0:
         else:
             os._exit(1)
     collector.close()
-    os.write(tell, b"let go")
+    os.write(sender, b"dropped")
     os._exit(0)
-os.close(tell)
-assert os.read(told, 100) == b"let go"
+os.close(sender)
+assert os.read(receiver, 100) == b"dropped"
 assert os.waitpid(child, 0) == (child, 0)
 assert not collector.closed
 assert collector.status()["exchanges"][0]["exchange"] == "okx"
@@ -175,7 +175,7 @@ assert collector.status()["exchanges"][0]["exchange"] == "okx"
 """
 
 
-def test_a_fork_leaves_it_to_the_parent_and_the_end_of_the_process_closes_it(tmp_path, nowhere):
+def test_a_fork_does_not_affect_the_collector_and_process_exit_closes_it(tmp_path, nowhere):
     archive = tmp_path / "archive"
     command = [sys.executable, "-c", FORKS, str(archive), nowhere]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -196,7 +196,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_ctrl_c_in_the_block_ends_it_well(tmp_path, nowhere):
+def test_ctrl_c_in_the_block_stops_the_collector_cleanly(tmp_path, nowhere):
     archive = tmp_path / "archive"
     command = [sys.executable, "-c", BLOCK, str(archive), nowhere]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -218,14 +218,14 @@ def scraped(url):
 def becomes(url, series, least, most=None):
     """Scrape until a sample is so much, or at least so much and at most that."""
     until = time.monotonic() + 60
-    while not least <= (told := scraped(url)).get(series, -1) <= (least if most is None else most):
-        assert time.monotonic() < until, f"{series} is {told.get(series)}"
+    while not least <= (metrics := scraped(url)).get(series, -1) <= (least if most is None else most):
+        assert time.monotonic() < until, f"{series} is {metrics.get(series)}"
         time.sleep(0.1)
-    return told
+    return metrics
 
 
 @needs_double
-def test_a_server_tells_how_its_collector_goes_and_another_process_s_by_the_archive(tmp_path):
+def test_a_server_has_metrics_of_its_collector_or_of_the_archive(tmp_path):
     settings = tmp_path / "settings.toml"
     archive = tmp_path / "archive"
     with exchanges(settings, "okx", "bybit") as command:
@@ -237,39 +237,39 @@ def test_a_server_tells_how_its_collector_goes_and_another_process_s_by_the_arch
             collector.market() as market,
             liqdata.open(archive) as other,
             liqdata.serve(market) as server,
-            liqdata.serve(other) as beside,
+            liqdata.serve(other) as other_server,
         ):
             live(collector)
             happened = command(do="liquidate", count=5)
             for venue in ("okx", "bybit"):
                 becomes(server.url, f'liqdata_collector_events_total{{exchange="{venue}"}}', len(happened[venue]))
-            told = becomes(server.url, "liqdata_collector_waiting_rows", 0)
+            metrics = becomes(server.url, "liqdata_collector_waiting_rows", 0)
             for venue in ("okx", "bybit"):
                 one = f'{{exchange="{venue}"}}'
-                assert told["liqdata_collector_live" + one] == 1
-                assert told["liqdata_collector_connections_total" + one] >= 1
-                assert told["liqdata_collector_last_received_timestamp_seconds" + one] >= began
+                assert metrics["liqdata_collector_live" + one] == 1
+                assert metrics["liqdata_collector_connections_total" + one] >= 1
+                assert metrics["liqdata_collector_last_received_timestamp_seconds" + one] >= began
                 newest = max(row["timestamp"] for row in happened[venue]) / 1000
-                assert told["liqdata_collector_last_event_timestamp_seconds" + one] == newest
+                assert metrics["liqdata_collector_last_event_timestamp_seconds" + one] == newest
                 for reason in ("rejected", "unpriced", "quarantined", "lost"):
                     counted = f'liqdata_collector_quarantine_total{{exchange="{venue}",reason="{reason}"}}'
-                    assert told[counted] == 0
-            assert told["liqdata_collector_stalled"] == 0
+                    assert metrics[counted] == 0
+            assert metrics["liqdata_collector_stalled"] == 0
             # A connection that ends is made again, and what cannot be read is counted.
             connections = 'liqdata_collector_connections_total{exchange="okx"}'
-            before = told['liqdata_collector_gaps_total{exchange="okx"}']
+            before = metrics['liqdata_collector_gaps_total{exchange="okx"}']
             command(do="close", venue="okx")
             becomes(server.url, 'liqdata_collector_gaps_total{exchange="okx"}', before + 1, before + 9)
-            becomes(server.url, connections, told[connections] + 1, math.inf)
+            becomes(server.url, connections, metrics[connections] + 1, math.inf)
             command(do="garbage", venue="bybit", kind="truncated_json")
             rejected = 'liqdata_collector_quarantine_total{exchange="bybit",reason="rejected"}'
             becomes(server.url, rejected, 1, math.inf)
-            archived = becomes(beside.url, "liqdata_archive_written", 1)
+            archived = becomes(other_server.url, "liqdata_archive_written", 1)
             assert not [series for series in archived if series.startswith("liqdata_collector_")]
             assert archived['liqdata_exchange_listened_until_timestamp_seconds{exchange="bybit"}'] >= began
             assert 'liqdata_exchange_quarantine{exchange="bybit",reason="unpriced"}' in archived
             collector.close()
             # What fills it has ended, and both say so.
-            for url in (server.url, beside.url):
+            for url in (server.url, other_server.url):
                 over = becomes(url, "liqdata_archive_written", 0)
                 assert not [series for series in over if series.startswith("liqdata_collector_")]

@@ -1,4 +1,4 @@
-"""Collecting from the command line: what it refuses, what it prints, and that it ends when told."""
+"""Collecting from the command line: what it refuses, what it prints, and that it ends at a signal."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ def run(capsys, *arguments):
     return code, out, err
 
 
-def test_an_unknown_venue_is_named_with_those_that_are_allowed(capsys, tmp_path):
+def test_an_unknown_exchange_is_refused_with_the_allowed_ones(capsys, tmp_path):
     code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--exchanges", "mtgox")
     assert code == cli.USAGE
     assert "mtgox" in err
@@ -33,7 +33,7 @@ def test_a_symbol_that_names_no_coin_gets_a_hint(capsys, tmp_path):
     assert '"BTC"' in err
 
 
-def test_a_setting_that_cannot_be_used_is_named(capsys, tmp_path):
+def test_an_invalid_setting_is_named(capsys, tmp_path):
     file = tmp_path / "settings.toml"
     file.write_text("[pace]\npoll = -1.0\n")
     code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--settings", str(file))
@@ -50,7 +50,7 @@ def test_a_bad_query_carries_its_parameter(tmp_path):
     assert raised.value.parameter == "exchanges"
 
 
-def test_a_second_writer_is_told_who_writes(tmp_path, nowhere):
+def test_a_second_writer_is_refused_with_the_process_of_the_first(tmp_path, nowhere):
     archive = tmp_path / "archive"
     first = _core.Collector(archive, ["okx"], [], nowhere, once=False)
     try:
@@ -69,7 +69,7 @@ import liqdata
 from liqdata import _core
 
 collector = _core.Collector(sys.argv[1], ["okx"], [], sys.argv[2], False)
-told, tell = os.pipe()
+receiver, sender = os.pipe()
 child = os.fork()
 if child == 0:
     # As a worker of multiprocessing ends: what it has of its parent is let go of, and it was never stopped here.
@@ -78,28 +78,28 @@ if child == 0:
     if sys.argv[3] == "stopped":
         collector.stop()
     del collector
-    os.write(tell, b"let go")
+    os.write(sender, b"dropped")
     os._exit(0)
-os.close(tell)
-assert os.read(told, 100) == b"let go"
+os.close(sender)
+assert os.read(receiver, 100) == b"dropped"
 assert os.waitpid(child, 0) == (child, 0)
 # The parent's collects on.
 assert not collector.closed
 assert collector.status()["exchanges"][0]["exchange"] == "okx"
 collector.stop()
-# Nobody else holds the archive.
+# No other process has the lock of the archive.
 _core.ArchiveWriter(sys.argv[1]).close()
 """
 
 
 @pytest.mark.parametrize("how", ["stopped", "dropped"])
-def test_a_forked_child_lets_go_of_a_collector_without_waiting_for_its_threads(tmp_path, nowhere, how):
+def test_a_forked_child_drops_a_collector_without_waiting_for_its_threads(tmp_path, nowhere, how):
     command = [sys.executable, "-c", FORKS, str(tmp_path / "archive"), nowhere, how]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_asking_for_the_past_ends_by_itself_even_where_nobody_answers(capsys, tmp_path, nowhere):
+def test_a_backfill_only_run_ends_without_any_answer(capsys, tmp_path, nowhere):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = str(tmp_path / "archive")
@@ -111,7 +111,7 @@ def test_asking_for_the_past_ends_by_itself_even_where_nobody_answers(capsys, tm
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_gracefully(tmp_path, nowhere, number):
+def test_a_signal_stops_the_command_gracefully(tmp_path, nowhere, number):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = tmp_path / "archive"
@@ -128,7 +128,7 @@ def test_a_signal_ends_it_gracefully(tmp_path, nowhere, number):
     _core.Collector(archive, ["okx"], [], nowhere, once=False).stop()
 
 
-def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypatch):
+def test_repeated_warnings_are_printed_once_and_then_every_minute(capsys, monkeypatch):
     from liqdata.cli.output import collect_screen as _collect
 
     clock = [0.0]
@@ -164,7 +164,7 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
         said = shown()
         assert len(said) == (number == 0)
         assert all(line.endswith("rejected: frame 0") for line in said)
-    # A change of state and another kind of trouble are told all the same.
+    # A change of state and another kind of warning are printed at once.
     venue.update(state="down", trouble="socket: no pong", troubles=414)
     assert len(shown()) == 1
     clock[0] += _collect.REPEAT
@@ -176,7 +176,7 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
     assert quiet.endswith("rejected: the last")
 
 
-def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(capsys):
+def test_a_screen_has_a_line_for_every_exchange_and_its_gaps(capsys):
     from liqdata.cli.output import collect_screen as _collect
 
     console = pytest.importorskip("rich.console").Console(width=160)
@@ -195,9 +195,9 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
     assert "65 MiB of log behind a stopped reader" in _collect._summary(status)
     console.print(_collect._table(status))
     shown = capsys.readouterr().out
-    for told in ("2 snapshots (the last of 1,234 positions)", "positions: the tape was lost"):
-        assert told in shown
-    for told in (
+    for text in ("2 snapshots (the last of 1,234 positions)", "positions: the tape was lost"):
+        assert text in shown
+    for text in (
         "stored 7 orders",
         "okx",
         "live",
@@ -206,10 +206,10 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
         "gate: socket: no pong",
         "okx: 2 topics not covered",
     ):
-        assert told in shown
+        assert text in shown
 
 
-def test_the_screen_tells_how_well_an_exchange_is_covered():
+def test_the_screen_shows_the_coverage_of_an_exchange():
     from liqdata.cli.output import collect_screen as _collect
 
     venue = {
@@ -227,15 +227,15 @@ def test_the_screen_tells_how_well_an_exchange_is_covered():
         "numbered": 7,
         "clock_ahead": -12,
     }
-    told = ["99.9 %", "1/2", "4/5", "complete, verified", "1,200", "0", "3", "1", "-12 ms"]
-    assert _collect._covered(venue) == told
+    cells = ["99.9 %", "1/2", "4/5", "complete, verified", "1,200", "0", "3", "1", "-12 ms"]
+    assert _collect._covered(venue) == cells
     unknown = dict.fromkeys(venue, None) | dict.fromkeys(
         ("sockets", "sockets_wanted", "topics", "uncovered_count", "unpriced", "quarantined", "holes", "numbered"), 0
     )
     assert _collect._covered(unknown) == ["–", "–", "–", "–", "–", "0", "0", "–", "–"]
 
 
-def test_days_that_are_over_go_to_files_at_the_start(capsys, tmp_path, nowhere):
+def test_past_days_are_compacted_at_the_start(capsys, tmp_path, nowhere):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = tmp_path / "archive"
@@ -254,19 +254,19 @@ def test_days_that_are_over_go_to_files_at_the_start(capsys, tmp_path, nowhere):
     writer.close()
     assert not list(archive.glob("orders/**/*.parquet"))
     code, _, _ = run(capsys, "collect", str(archive), "--exchanges", "okx", "--once", "--settings", str(file))
-    assert code == cli.FAILED  # nobody answers; what was kept is filed all the same
+    assert code == cli.FAILED  # no exchange answers; stored rows are compacted all the same
     assert len(list(archive.glob("orders/**/*.parquet"))) == 1
     assert len(list(liqdata.open(archive).iter_orders())) == 1
 
 
 @pytest.mark.parametrize("option", ["exchanges", "coins"])
-def test_an_option_that_names_nothing_does_not_mean_all(capsys, tmp_path, option):
+def test_an_empty_option_does_not_select_all(capsys, tmp_path, option):
     code, _, err = run(capsys, "collect", str(tmp_path / "archive"), f"--{option}", " , ")
     assert code == 2
     assert f"{option}: ' , ' names nothing" in err
 
 
-def test_settings_in_another_encoding_are_named(capsys, tmp_path):
+def test_settings_in_another_encoding_are_refused(capsys, tmp_path):
     file = tmp_path / "settings.toml"
     file.write_bytes(b"# caf\xe9\n")
     code, _, err = run(capsys, "collect", str(tmp_path / "archive"), "--settings", str(file))
@@ -274,7 +274,7 @@ def test_settings_in_another_encoding_are_named(capsys, tmp_path):
     assert "is not UTF-8 from byte 5" in err
 
 
-def test_it_goes_on_where_nobody_reads_its_lines(tmp_path, nowhere):
+def test_the_command_continues_if_its_output_is_closed(tmp_path, nowhere):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = tmp_path / "archive"
@@ -286,5 +286,5 @@ def test_it_goes_on_where_nobody_reads_its_lines(tmp_path, nowhere):
             process.wait(timeout=3)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
-        # Nothing but what it met: nobody answers it here.
+        # Only its own warnings: no exchange answers here.
         assert all(line.startswith("liqdata: WARNING: okx: ") for line in process.stderr.read().splitlines())

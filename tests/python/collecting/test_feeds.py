@@ -35,7 +35,7 @@ LONG = (
     '{"topic":"allLiquidation.SOLUSDT","type":"snapshot","ts":1790000200500,'
     '"data":[{"T":1790000200001,"s":"SOLUSDT","S":"Buy","v":"2.5","p":"180.40"}]}'
 )
-HELD = (
+PENDING = (
     '{"arg":{"channel":"liquidation-orders","instType":"SWAP"},"data":[{"instId":"ETH-USDT-SWAP","instType":"SWAP",'
     '"details":[{"bkPx":"3150.5","posSide":"long","side":"sell","sz":"4","ts":"1790000300771"}]}]}'
 )
@@ -81,8 +81,8 @@ def reproduces(folder, expected, instruments, other_keys=()):
         found = next(decoded[file, line])
         for name in ("price", "qty", "value_usd"):
             assert found[name] == (None if row[name] is None else Decimal(row[name])), row
-        aside = {"price", "qty", "value_usd"} | ({"dedupe_key"} if row["exchange"] in other_keys else set())
-        for name in set(row) & set(COLUMNS) - aside:
+        numbers = {"price", "qty", "value_usd"} | ({"dedupe_key"} if row["exchange"] in other_keys else set())
+        for name in set(row) & set(COLUMNS) - numbers:
             assert found[name] == row[name], row
     assert not [row for left in decoded.values() for row in left]
     return len(rows)
@@ -150,7 +150,7 @@ def test_many_frames_are_decoded_as_one_by_one():
     assert rows.to_pandas()["price"].tolist() == [180.4, 180.4, 180.4]
 
 
-def test_a_bad_frame_among_many_is_named_by_its_place():
+def test_a_bad_frame_of_a_batch_is_named_by_its_index():
     with pytest.raises(liqdata.UnexpectedReply, match=r"frame\[1\]") as caught:
         decode("bybit", [LONG, LONG.replace('"Buy"', '"Up"')])
     assert caught.value.path == "frame[1].data[0].S"
@@ -161,8 +161,8 @@ def test_a_bad_frame_among_many_is_named_by_its_place():
 
 
 @pytest.mark.parametrize("instruments,qty,value", [(None, None, None), ({"ETH-USDT-SWAP": SWAP}, "0.4", "1260.2")])
-def test_a_row_is_held_until_its_multiplier_is_known(instruments, qty, value):
-    row = decode("okx", HELD, instruments=instruments)[0]
+def test_a_row_is_pending_until_its_multiplier_is_known(instruments, qty, value):
+    row = decode("okx", PENDING, instruments=instruments)[0]
     assert row["qty"] == (qty and Decimal(qty))
     assert row["value_usd"] == (value and Decimal(value))
     assert row["dedupe_key"] == "okx|ETH-USDT-SWAP|long|sell|1790000300771|4|3150.5"
@@ -170,7 +170,7 @@ def test_a_row_is_held_until_its_multiplier_is_known(instruments, qty, value):
 
 def test_a_contract_size_may_be_a_decimal_or_a_whole_number():
     for size in ("2", 2, Decimal("2.0")):
-        row = decode("okx", HELD, instruments={"ETH-USDT-SWAP": {**SWAP, "contract_size": size}})[0]
+        row = decode("okx", PENDING, instruments={"ETH-USDT-SWAP": {**SWAP, "contract_size": size}})[0]
         assert row["qty"] == 8
 
 
@@ -196,7 +196,7 @@ def test_a_retired_channel_gives_rows_or_is_named():
         decode("bybit", old.replace("liquidation.", "liquidations."))
 
 
-def test_rows_that_differ_in_anything_have_different_keys():
+def test_rows_with_any_difference_have_different_keys():
     def gate(time_ms, price="0.52"):
         row = {"contract": "XRP_USDT", "size": "-3", "price": price, "time_ms": time_ms}
         frame = {"channel": "futures.public_liquidates", "event": "update", "result": [row]}
@@ -227,23 +227,23 @@ def test_rows_that_differ_in_anything_have_different_keys():
         ("bybit", LONG.replace('"SOLUSDT"', "-0"), "data[0]"),
         ("bybit", LONG.replace('"SOLUSDT"', '""'), "data[0].s"),
         ("bybit", LONG.replace("1790000200001", "253402300800000"), "data[0].T"),
-        ("okx", HELD.replace('"sz":"4",', ""), "data[0].details[0].sz"),
+        ("okx", PENDING.replace('"sz":"4",', ""), "data[0].details[0].sz"),
     ],
 )
-def test_what_the_exchange_does_not_send_is_unexpected_and_names_its_place(exchange, frame, path):
+def test_an_unexpected_value_of_a_frame_is_named_by_its_path(exchange, frame, path):
     with pytest.raises(liqdata.UnexpectedReply) as caught:
         decode(exchange, frame)
     assert caught.value.path == path
 
 
 @pytest.mark.parametrize("exchange", ["hyperliquid", "", None, 7])
-def test_an_unknown_exchange_is_refused_with_what_is_allowed(exchange):
+def test_an_unknown_exchange_is_refused_with_the_allowed_names(exchange):
     with pytest.raises(liqdata.BadQuery, match=r"allowed: .*binance") as caught:
         decode(exchange, "{}")
     assert caught.value.parameter == "exchange"
 
 
-def test_other_spellings_of_an_exchange_are_taken():
+def test_other_spellings_of_an_exchange_are_accepted():
     assert decode("HUOBI", '{"ping":1}').meta["exchange"] == "HUOBI"
     assert len(decode("gateio", "[]")) == 0
 
@@ -266,27 +266,27 @@ def test_other_spellings_of_an_exchange_are_taken():
     ],
     ids=repr,
 )
-def test_instruments_of_another_shape_are_refused_with_what_is_allowed(instruments):
+def test_instruments_of_another_shape_are_refused_with_the_allowed_keys(instruments):
     with pytest.raises(liqdata.BadQuery, match="contract_size") as caught:
-        decode("okx", HELD, instruments=instruments)
+        decode("okx", PENDING, instruments=instruments)
     assert caught.value.parameter == "instruments"
 
 
 @pytest.mark.parametrize("frame", [None, 7, {LONG}, [LONG, None]])
-def test_what_is_no_frame_is_refused(frame):
+def test_an_argument_that_is_no_frame_is_refused(frame):
     with pytest.raises(liqdata.BadQuery) as caught:
         decode("bybit", frame)
     assert caught.value.parameter == "frame"
 
 
-def test_a_time_of_receipt_that_is_none_is_refused():
+def test_an_invalid_time_of_receipt_is_refused():
     with pytest.raises(liqdata.BadQuery) as caught:
         decode("bybit", LONG, received_at="later")
     assert caught.value.parameter == "received_at"
 
 
 def test_rows_pickle_slice_and_export():
-    rows = decode("okx", HELD, received_at=1790000300999)
+    rows = decode("okx", PENDING, received_at=1790000300999)
     assert pickle.loads(pickle.dumps(rows)) == rows
     assert rows[:1] == rows
     assert "True" in rows._repr_html_()
@@ -306,7 +306,7 @@ def test_decoded_rows_are_the_orders_of_a_market():
     assert market.orders()[0]["value_usd"] == 451
 
 
-def test_the_room_is_loaded_when_it_is_asked_for():
+def test_the_module_is_loaded_lazily():
     script = (
         "import sys, liqdata; assert 'liqdata.feeds' not in sys.modules; "
         "assert liqdata.feeds.decode('okx', 'pong') == []; assert 'numpy' not in sys.modules"

@@ -28,7 +28,7 @@ def run(capsys, *arguments):
 
 @contextmanager
 def serving(archive, settings, *options):
-    """The process and its address; it is told to end at the latest when the block does."""
+    """The process and its address; it is stopped at the end of the block."""
     command = [sys.executable, "-m", "liqdata", "serve", str(archive), "--collect", "--settings", str(settings)]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -39,13 +39,13 @@ def serving(archive, settings, *options):
 
 @contextmanager
 def exchanges(file, *options):
-    """Doubles of two exchanges, and the function that tells them what to do."""
+    """Doubles of two exchanges, and the function that sends them commands."""
     command = [str(DOUBLE), "--exchanges", ",".join(VENUES), "--settings", str(file), *options]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
 
-        def tell(**told):
-            print(json.dumps(told), file=process.stdin, flush=True)
+        def tell(**instruction):
+            print(json.dumps(instruction), file=process.stdin, flush=True)
             return json.loads(process.stdout.readline())
 
         yield tell
@@ -81,8 +81,8 @@ def fetch_estimate(address):
     pytest.fail(f"{address} has had no bars for half a minute")
 
 
-def told(rows):
-    """What both a row and an exchange tell."""
+def common(rows):
+    """The fields that rows and exchanges have in common."""
     return sorted((row["exchange"], row["side"], Decimal(row["value_usd"]), row["timestamp"]) for row in rows)
 
 
@@ -90,28 +90,28 @@ def told(rows):
 
 
 @pytest.mark.parametrize("options", [("--collect",), ("--demo", "--collect")])
-def test_collecting_into_nothing_is_refused(capsys, options):
+def test_collecting_without_an_archive_is_refused(capsys, options):
     code, out, err = run(capsys, "serve", *options)
     assert (code, out) == (cli.USAGE, "")
     assert "--collect" in err
     assert "serve DIR --collect" in err
 
 
-def test_serving_nothing_is_refused(capsys):
+def test_serving_without_a_source_is_refused(capsys):
     code, _, err = run(capsys, "serve")
     assert code == cli.USAGE
     assert "--demo" in err
 
 
 @pytest.mark.parametrize("option", ["--exchanges", "--coins", "--settings"])
-def test_an_option_of_collecting_is_not_passed_over(capsys, tmp_path, option):
+def test_a_collection_option_without_collect_is_refused(capsys, tmp_path, option):
     code, _, err = run(capsys, "serve", str(tmp_path), option, "okx")
     assert code == cli.USAGE
     assert option in err
     assert "--collect" in err
 
 
-def test_a_folder_of_something_else_is_left_alone(capsys, tmp_path):
+def test_a_folder_of_other_files_is_not_changed(capsys, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     code, _, err = run(capsys, "serve", str(tmp_path), "--collect")
     assert code == cli.FAILED
@@ -133,7 +133,7 @@ def test_an_archive_that_is_being_written_names_the_writer(capsys, tmp_path):
             pass
 
 
-def test_what_cannot_be_collected_is_refused_before_anything_is_made(capsys, tmp_path):
+def test_an_invalid_collection_is_refused_before_a_folder_is_created(capsys, tmp_path):
     archive = tmp_path / "archive"
     for option, value in (("--exchanges", "mtgox"), ("--coins", ":/:")):
         code, _, err = run(capsys, "serve", str(archive), "--collect", option, value)
@@ -142,7 +142,7 @@ def test_what_cannot_be_collected_is_refused_before_anything_is_made(capsys, tmp
     assert not archive.exists()
 
 
-def test_a_port_that_is_taken_lets_go_of_the_archive(capsys, tmp_path, nowhere, server):
+def test_a_taken_port_releases_the_archive(capsys, tmp_path, nowhere, server):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = tmp_path / "archive"
@@ -159,7 +159,7 @@ def test_a_port_that_is_taken_lets_go_of_the_archive(capsys, tmp_path, nowhere, 
 
 @pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_what_is_there_and_ends_when_told(tmp_path, nowhere, number):
+def test_it_serves_the_stored_rows_and_ends_at_a_signal(tmp_path, nowhere, number):
     file = tmp_path / "settings.toml"
     file.write_text(nowhere)
     archive = tmp_path / "archive"
@@ -177,7 +177,7 @@ def test_it_serves_what_is_there_and_ends_when_told(tmp_path, nowhere, number):
 
 
 @needs_double
-def test_what_happens_is_in_the_stream_in_the_answers_and_on_the_disk(tmp_path):
+def test_collected_orders_are_in_the_stream_the_answers_and_the_archive(tmp_path):
     file = tmp_path / "settings.toml"
     archive = tmp_path / "archive"
     with exchanges(file, "--no-limits") as tell:
@@ -196,13 +196,13 @@ def test_what_happens_is_in_the_stream_in_the_answers_and_on_the_disk(tmp_path):
             _, err = process.communicate(timeout=60)
             assert process.returncode == 0, err
     with liqdata.open(archive) as market:
-        kept = list(market.iter_orders())
-    assert told(kept) == told(seen) == told(happened)
+        stored = list(market.iter_orders())
+    assert common(stored) == common(seen) == common(happened)
 
 
 @pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 @needs_double
-def test_the_maps_that_are_served_are_kept_as_they_were(tmp_path):
+def test_served_maps_are_stored_unchanged(tmp_path):
     file = tmp_path / "settings.toml"
     archive = tmp_path / "archive"
     served = {}

@@ -36,7 +36,7 @@ def until(true):
 
 
 @needs_double
-def test_two_processes_that_collect_and_export_are_one_archive_by_key(s3, wall_clock, tmp_path, monkeypatch):
+def test_two_collectors_that_export_are_one_archive_by_dedupe_key(s3, wall_clock, tmp_path, monkeypatch):
     # All of it happens two days ago, and they are over: a day that is not is never exported.
     (tmp_path / "by").write_text(str(-AGO))
     settings = tmp_path / "settings.toml"
@@ -66,7 +66,7 @@ def test_two_processes_that_collect_and_export_are_one_archive_by_key(s3, wall_c
         until(lambda: all(is_live(folder) for folder in folders))
         happen(20)
         until(lambda: all(count(folder) == len(happened) for folder in folders))
-        # One of them goes, and hears nothing of what the other hears.
+        # One of them goes, and receives nothing that the other receives.
         processes[0].send_signal(signal.SIGINT)
         assert processes[0].wait(30) == 0
         happen(10)

@@ -75,7 +75,7 @@ def by_liqdata(exchange):
 
 
 @pytest.mark.parametrize("exchange", FRAMES)
-def test_the_table_says_what_both_make_of_the_frame(exchange):
+def test_the_table_has_the_rows_of_both_libraries(exchange):
     theirs, ours = by_ccxt(exchange), by_liqdata(exchange)
     said = [f"{len(theirs)} × `{theirs[0]['side']}`, {theirs[0]['contracts']:g}"]
     said.append(

@@ -39,7 +39,7 @@ def board():
     return json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))
 
 
-def test_the_server_has_every_metric_of_the_board(stated):
+def test_the_server_has_every_metric_of_the_dashboard(stated):
     shown = board()
     expressions = [target["expr"] for panel in shown["panels"] for target in panel["targets"]]
     expressions += [one["definition"] for one in shown["templating"]["list"] if "definition" in one]
@@ -52,7 +52,7 @@ def test_the_server_has_every_metric_of_the_board(stated):
     assert families <= named | {"liqdata_market_newest_timestamp_seconds"}, families - named
 
 
-def test_no_two_panels_of_the_board_lie_on_each_other():
+def test_panels_of_the_dashboard_do_not_overlap():
     panels = board()["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
     places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels]

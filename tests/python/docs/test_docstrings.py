@@ -88,7 +88,7 @@ def explained(text, section):
 
 
 @pytest.mark.parametrize("name, function", ROUTINES, ids=[name for name, _ in ROUTINES])
-def test_a_function_says_all_of_itself(name, function):
+def test_a_function_documents_its_parameters_result_and_errors(name, function):
     summary(function)
     signature = inspect.signature(function)
     if (other := referenced(function.__doc__)) is not None:
@@ -107,7 +107,7 @@ def test_a_function_says_all_of_itself(name, function):
 
 
 @pytest.mark.parametrize("name, kind", CLASSES, ids=[name for name, _ in CLASSES])
-def test_a_class_says_what_it_is_and_shows_it(name, kind):
+def test_a_class_has_a_description_and_an_example(name, kind):
     summary(kind)
     assert ">>> " in kind.__doc__, "Examples"
     if name not in GIVEN:
@@ -115,17 +115,17 @@ def test_a_class_says_what_it_is_and_shows_it(name, kind):
         assert taken <= {*explained(kind.__doc__, "Parameters"), *explained(kind.__doc__, "Attributes")}
 
 
-def test_every_alias_says_what_it_is():
+def test_every_alias_is_documented():
     assert [name for name, (_, text) in reference.ALIASES.items() if not text.endswith(".")] == []
 
 
 @pytest.mark.parametrize("name, member", PROPERTIES, ids=[name for name, _ in PROPERTIES])
-def test_a_property_says_what_it_is(name, member):
+def test_every_property_is_documented(name, member):
     summary(member)
 
 
 @pytest.mark.parametrize("face", ["Client", "AsyncClient", "Market"])
-def test_help_says_what_a_question_is_on_every_face(face):
+def test_help_describes_every_query_in_every_interface(face):
     method = getattr(liqdata, face).heatmap
     text = inspect.getdoc(method)
     assert text.startswith("Estimated liquidations over price and time.")

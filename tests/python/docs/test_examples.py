@@ -37,7 +37,7 @@ def test_the_page_names_every_option_command_and_fault_of_the_doubles():
 
 
 @needs_double
-def test_the_smoke_of_all_exchanges_finds_nothing_wrong_with_their_doubles(tmp_path):
+def test_the_smoke_test_of_all_exchanges_passes_on_the_doubles(tmp_path):
     hosts, settings = tmp_path / "hosts.toml", tmp_path / "settings.toml"
     command = [str(DOUBLE), "--rate", "50", "--settings", str(hosts)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as doubles:

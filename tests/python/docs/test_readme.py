@@ -65,7 +65,7 @@ def test_every_command_of_the_readme_is_one(capsys):
 
 
 @pytest.mark.parametrize("page", ALL, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_file_a_page_points_at_exists(page):
+def test_every_file_linked_by_a_page_exists(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
 

@@ -1,4 +1,4 @@
-"""The online fit through the public face: what a market with realised liquidations tells of itself."""
+"""The online fit through the public face: a market with realised liquidations."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_cell_lies_in_its_interval_and_beyond_five_percent_nothing_is_validate
     assert (heat.low[far, -1] == 0.0).all()
 
 
-def test_where_nothing_realised_is_known_it_says_prior(tables: dict[str, Any]) -> None:
+def test_a_fit_without_liquidations_is_marked_as_prior(tables: dict[str, Any]) -> None:
     with liqdata.Market(**{**tables, "liquidations": None}) as silent:
         map = silent.liqmap("BTC", model=3)
         usual = silent.liqmap("BTC")
@@ -109,7 +109,7 @@ def test_where_nothing_realised_is_known_it_says_prior(tables: dict[str, Any]) -
     assert usual.meta["explain"]["modelNumber"] == 2
 
 
-def test_an_answer_as_of_an_instant_knows_nothing_that_came_later(tables: dict[str, Any]) -> None:
+def test_an_answer_as_of_an_instant_uses_no_later_rows(tables: dict[str, Any]) -> None:
     cut = int(tables["liquidations"]["timestamp"][500])
     changed = dict(tables["liquidations"])
     later = changed["timestamp"] >= cut
@@ -123,7 +123,7 @@ def test_an_answer_as_of_an_instant_knows_nothing_that_came_later(tables: dict[s
                 assert alone.liqmap("BTC", "7d", as_of=at) == map
 
 
-def test_a_share_that_cannot_be_is_said(tables: dict[str, Any], market: liqdata.Market) -> None:
+def test_an_impossible_share_is_reported(tables: dict[str, Any], market: liqdata.Market) -> None:
     more = dict(tables["liquidations"])
     more["long_usd"] = 40.0 * more["long_usd"]
     with liqdata.Market(**{**tables, "liquidations": more}) as other:
@@ -134,9 +134,9 @@ def test_a_share_that_cannot_be_is_said(tables: dict[str, Any], market: liqdata.
     assert "doubt" not in market.liqmap("BTC", "7d").meta["explain"]["fit"]
 
 
-def told_as_orders(tables: dict[str, Any], shares: dict[str, float] | None = None) -> list[dict[str, Any]]:
+def as_orders(tables: dict[str, Any], shares: dict[str, float] | None = None) -> list[dict[str, Any]]:
     """An order of each exchange and side in each hour, with its share of what was liquidated."""
-    told = tables["liquidations"]
+    liquidations = tables["liquidations"]
     return [
         {
             "exchange": exchange,
@@ -149,7 +149,7 @@ def told_as_orders(tables: dict[str, Any], shares: dict[str, float] | None = Non
         }
         for exchange, share in (shares or {"okx": 1.0}).items()
         for side, name in (("LONG", "long_usd"), ("SHORT", "short_usd"))
-        for at, usd in zip(told["timestamp"], told[name], strict=True)
+        for at, usd in zip(liquidations["timestamp"], liquidations[name], strict=True)
         if round(usd * share, 2) > 0.0
     ]
 
@@ -158,8 +158,8 @@ def columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def test_orders_are_fitted_to_where_there_are_no_liquidations(tables: dict[str, Any]) -> None:
-    orders = columns(told_as_orders(tables))
+def test_orders_are_used_for_a_fit_without_liquidations(tables: dict[str, Any]) -> None:
+    orders = columns(as_orders(tables))
     with liqdata.Market(orders, tables["bars"], tables["open_interest"]) as market:
         explain = market.liqmap("BTC", "7d").meta["explain"]
     assert (explain["fit"]["state"], explain["fit"]["from"]) == ("fitted", "orders")
@@ -167,9 +167,9 @@ def test_orders_are_fitted_to_where_there_are_no_liquidations(tables: dict[str, 
     assert explain["kappa"][0] == pytest.approx(SHARE["long"], rel=0.25)
 
 
-def test_one_absurd_hour_moves_the_scale_by_no_more_than_it_may_count_for(tables: dict[str, Any]) -> None:
+def test_one_outlier_hour_has_a_bounded_effect_on_the_scale(tables: dict[str, Any]) -> None:
     def kappa(times: float, days_ago: int) -> tuple[float, int]:
-        rows = told_as_orders(tables)
+        rows = as_orders(tables)
         end = max(row["timestamp"] for row in rows)
         longs = [row["timestamp"] for row in rows if row["side"] == "LONG"]
         hour = max(at for at in longs if at <= end - days_ago * 24 * HOUR)
@@ -189,27 +189,27 @@ def test_one_absurd_hour_moves_the_scale_by_no_more_than_it_may_count_for(tables
         assert 1.0 < absurd / usual < most
 
 
-def test_what_nobody_listened_to_does_not_make_the_share_smaller(crossed: dict[str, Any], tmp_path: Path) -> None:
-    # So little noise that half of the hours tell what all of them do.
+def test_gaps_do_not_lower_the_fitted_share(crossed: dict[str, Any], tmp_path: Path) -> None:
+    # So little noise that half of the hours are as good as all.
     tables = liquidated(crossed, np.random.default_rng(0).gamma(20.0, 1 / 20.0, size=crossed["usd"].shape))
     shares = {"okx": 0.7, "bybit": 0.3}
     opens = tables["liquidations"]["timestamp"]
 
-    def heard(exchange: str, at: int) -> bool:
-        """Half of the hours nobody is listened to, and in half of the others one exchange of the two."""
+    def is_covered(exchange: str, at: int) -> bool:
+        """Half of the hours are not covered, and half of the others by one exchange of the two."""
         return at // HOUR % 4 < {"okx": 2, "bybit": 1}[exchange]
 
     def explained(folder: Path, *, all_of_it: bool) -> dict[str, Any]:
-        rows = told_as_orders(tables, shares)
+        rows = as_orders(tables, shares)
         writer = _core.ArchiveWriter(folder)
         writer.append(None, tables["bars"], tables["open_interest"])
         if not all_of_it:
-            rows = [row for row in rows if heard(row["exchange"], row["timestamp"])]
+            rows = [row for row in rows if is_covered(row["exchange"], row["timestamp"])]
         writer.append(columns(rows), None, None)
         for exchange in shares:
             writer.run(exchange, "complete", int(opens[0]), int(opens[-1]) + HOUR)
             for at in opens.tolist():
-                if not (all_of_it or heard(exchange, at)):
+                if not (all_of_it or is_covered(exchange, at)):
                     writer.gap(exchange, at, at + HOUR, "a test")
         writer.close()
         with liqdata.open(folder) as market:
@@ -224,7 +224,7 @@ def test_what_nobody_listened_to_does_not_make_the_share_smaller(crossed: dict[s
         assert found == pytest.approx(wanted, rel=0.2)
 
 
-def test_a_model_that_is_fitted_is_scored_as_it_was_fitted_day_by_day(tables: dict[str, Any]) -> None:
+def test_a_fitted_model_is_scored_with_the_fit_of_each_day(tables: dict[str, Any]) -> None:
     bare = {name: tables[name] for name in ("bars", "open_interest")}
 
     def frozen(model: liqdata.Model) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def test_a_market_with_liquidations_pickles(market: liqdata.Market) -> None:
         ({"interval": ["90s", "90s"]}, r"column 'interval', row 0"),
     ],
 )
-def test_a_table_of_liquidations_that_cannot_be_meant_is_refused(change: dict[str, Any], words: str) -> None:
+def test_an_invalid_table_of_liquidations_is_refused(change: dict[str, Any], words: str) -> None:
     table = {
         "symbol": ["BTC", "BTC"],
         "timestamp": [1_780_000_000_000, 1_780_003_600_000],
@@ -280,25 +280,25 @@ def test_a_table_of_liquidations_that_cannot_be_meant_is_refused(change: dict[st
     ],
 )
 def test_amounts_in_a_wrong_unit_are_refused(tables: dict[str, Any], times: float, words: str) -> None:
-    told = dict(tables["liquidations"])
+    liquidations = dict(tables["liquidations"])
     for side in ("long_usd", "short_usd"):
-        told[side] = [usd * times for usd in told[side]]
+        liquidations[side] = [usd * times for usd in liquidations[side]]
     with pytest.raises(liqdata.BadQuery, match=words) as raised:
-        liqdata.Market(**{**tables, "liquidations": told})
+        liqdata.Market(**{**tables, "liquidations": liquidations})
     assert raised.value.parameter == "liquidations"
 
 
 def test_one_absurd_period_is_refused_with_its_row(tables: dict[str, Any]) -> None:
-    told = dict(tables["liquidations"])
-    told["short_usd"] = list(told["short_usd"])
-    told["short_usd"][700] = 1e15
+    liquidations = dict(tables["liquidations"])
+    liquidations["short_usd"] = list(liquidations["short_usd"])
+    liquidations["short_usd"][700] = 1e15
     with pytest.raises(
         liqdata.BadQuery, match=r'column "short_usd", row 700: .* leave out periods with an unknown amount'
     ):
-        liqdata.Market(**{**tables, "liquidations": told})
+        liqdata.Market(**{**tables, "liquidations": liquidations})
 
 
-def test_the_interval_can_be_drawn_and_is_refused_where_there_is_none(market: liqdata.Market) -> None:
+def test_the_interval_can_be_drawn_and_a_missing_one_is_refused(market: liqdata.Market) -> None:
     import matplotlib as mpl
 
     mpl.use("agg")

@@ -82,7 +82,7 @@ class World:
             now=NOW,
         )
 
-    def held(self, instant):
+    def fresh_readings(self, instant):
         """The latest reading of each venue; one older than a quarter of an hour counts no more."""
         latest = {}
         for reading in self.readings:
@@ -91,8 +91,8 @@ class World:
         return latest
 
     def open_interest(self, instant):
-        """What all of them hold, added up."""
-        latest = self.held(instant)
+        """The sum over all exchanges."""
+        latest = self.fresh_readings(instant)
         return sum(latest.values()) if latest else None
 
     def volume_ratio(self, bar):
@@ -145,17 +145,17 @@ class World:
             if (missing := bar["timestamp"] - close) > 3 * self.interval:
                 ledger.lapse(missing / DAY)
             close = bar["timestamp"] + self.interval
-            known, held = self.open_interest(close), self.held(close)
+            known, latest = self.open_interest(close), self.fresh_readings(close)
             if relative and known is not None:
                 relative = False
                 ledger.regroup(known / ledger.open_interest)
-                read = held
+                read = latest
             elif relative:
                 known = self.per_day(bar)
-            # What a venue holds that falls silent is not closed, nor opened as it is heard again.
-            if read and held and read.keys() != held.keys():
-                ledger.regroup(sum(read.get(venue, now) for venue, now in held.items()) / sum(read.values()))
-            read = held or read
+            # Positions of a silent exchange are not closed, nor opened again when it returns.
+            if read and latest and read.keys() != latest.keys():
+                ledger.regroup(sum(read.get(venue, now) for venue, now in latest.items()) / sum(read.values()))
+            read = latest or read
             ledger.step(
                 reference.Bar(
                     high=bar["high"],
@@ -231,11 +231,11 @@ MODELS = [
 
 
 @pytest.mark.parametrize("coin,name,interval,seed,model", MODELS)
-def test_a_heatmap_is_the_ledger_column_by_column(coin, name, interval, seed, model):
+def test_a_heatmap_equals_the_ledger_in_every_column(coin, name, interval, seed, model):
     world = World(coin, interval, RANGES[name] // DAY + 9, seed)
     market = world.market()
     found = market.heatmap(coin, name, model, span="all")
-    # How shares are fitted is held against the truth elsewhere; here the ledger is, with the shares it was told.
+    # Other tests compare fitted shares with the truth; this one checks the ledger with given shares.
     explain = found.meta["explain"]
     shares = explain.get("theta", (WEIGHTS, WEIGHTS))
     if model == 3 and explain["fit"]["state"] == "prior":
@@ -284,7 +284,7 @@ def test_a_map_is_the_last_ledger_by_side_and_tier(coin, name, interval, seed):
 
 
 @pytest.mark.parametrize("missing", [3, 4, 30, 100])
-def test_time_without_bars_forgets_where_positions_are(missing):
+def test_a_gap_of_bars_makes_positions_unlocated(missing):
     world = World("BTC", HOUR, 15, 11)
     whole = world.market().liqmap("BTC", "7d", model=2, span="all")
     del world.bars[-40 - missing : -40]
@@ -339,7 +339,7 @@ def test_max_pain_is_the_strongest_bin_of_a_day_and_of_a_week(coin, seed):
             assert of_side + shown.outside[f"{spot}_usd"] == pytest.approx(whole, rel=1e-9)
 
 
-def test_without_open_interest_the_estimate_keeps_its_shape():
+def test_without_open_interest_the_estimate_has_the_same_shape():
     world = World("BTC", HOUR, 15, 10)
     bars = samples.columns(world.bars)
     found = liqdata.Market(bars=bars, now=NOW).heatmap("BTC", "7d")

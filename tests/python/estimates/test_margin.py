@@ -103,7 +103,7 @@ def test_at_the_price_equity_is_the_margin_of_the_brackets(side, notional, lever
         ),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_name(arguments, parameter, said):
+def test_an_invalid_argument_is_refused_by_name(arguments, parameter, said):
     asked = {"side": "LONG", "entry": 100.0, "leverage": 10, "mmr": 0.005, **arguments}
     with pytest.raises(liqdata.BadQuery) as caught:
         liqdata.margin.liquidation_price(**asked)

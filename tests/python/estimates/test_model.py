@@ -60,14 +60,16 @@ def test_the_default_is_the_documented_model():
         ("name", 7),
     ],
 )
-def test_what_is_not_allowed_is_refused_by_name(name, value):
+def test_an_invalid_parameter_is_refused_by_name(name, value):
     with pytest.raises(BadQuery) as refused:
         Model(**{name: value})
     assert refused.value.parameter == name
-    told, allowed = str(refused.value).split("; allowed: ")
-    assert re.findall(r"[\w.]+", str(value)) == [word for word in re.findall(r"[\w.]+", told)[1:] if word in str(value)]
+    message, allowed = str(refused.value).split("; allowed: ")
+    assert re.findall(r"[\w.]+", str(value)) == [
+        word for word in re.findall(r"[\w.]+", message)[1:] if word in str(value)
+    ]
     assert allowed
-    assert "column" not in told, "the place in JSON that callers never wrote"
+    assert "column" not in message, "the place in JSON that callers never wrote"
 
 
 @pytest.mark.parametrize(
@@ -83,18 +85,18 @@ def test_what_is_not_allowed_is_refused_by_name(name, value):
         ({"weights": [1e308] * 14}, "14 numbers from 0 to 1e100"),
     ],
 )
-def test_a_refusal_tells_what_to_change(given, words):
+def test_a_refusal_names_the_remedy(given, words):
     with pytest.raises(BadQuery, match=re.escape(words)):
         Model(**given)
 
 
-def test_a_model_made_of_anothers_parameters_is_that_model():
+def test_a_model_with_equal_parameters_is_equal():
     for model in (Model(), OWN, Model(tiers=[3, 7, 11], weights=[0.1, 0.2, 0.4]), Model(weights=[1e-300] * 14)):
         same = {key: getattr(model, key) for key in ("tiers", "weights", "clocks", "entries", "grid", "phi0", "mmr")}
         assert Model(**same).version == model.version
 
 
-def test_versions_tell_apart_what_gives_other_cells_and_nothing_else():
+def test_versions_differ_exactly_if_cells_differ():
     variants = [
         Model(),
         Model(tiers=[10, 50]),
@@ -138,7 +140,7 @@ MODELS = [2, 3, Model(), OWN, Model(kappa0=0.1, grid=1e-3), Model(mmr=[0.01, 0.0
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize("coin", ["BTC", "SOL"])
-def test_the_model_of_an_answer_is_a_model_again(market, coin, model):
+def test_the_model_of_an_answer_can_be_used_again(market, coin, model):
     answer = market.heatmap(coin, "24h", model=model, explain=True)
     explain = answer.meta["explain"]
     again = Model(**explain["model"])
@@ -151,7 +153,7 @@ def test_the_model_of_an_answer_is_a_model_again(market, coin, model):
     assert ("kappa0" in explain["model"], "nu" in explain["model"]) == (answer.model == 3,) * 2
 
 
-def test_numpy_numbers_count():
+def test_numpy_numbers_are_accepted():
     assert Model(tiers=np.array([10, 50]), phi0=np.float64(0.1)) == Model(tiers=(10, 50), phi0=0.1)
 
 
@@ -176,7 +178,7 @@ def test_tiers_are_shown_by_the_leverage_near_them(market):
     np.testing.assert_allclose(found.total.sum(), total, rtol=1e-9)
 
 
-def test_an_own_model_says_its_version_and_view(market):
+def test_a_custom_model_has_its_version_and_view(market):
     found = market.liqmap("BTC", model=OWN)
     assert found.meta["explain"]["modelVersion"] == OWN.version
     assert found.meta["explain"]["clocks"] == [[0.5, 0.2], [0.5, 4.0]]
@@ -186,7 +188,7 @@ def test_an_own_model_says_its_version_and_view(market):
     assert expected.meta["explain"]["model"]["kappa0"] == 0.1
 
 
-def test_our_server_takes_the_same_over_http(market):
+def test_our_server_accepts_custom_models(market):
     with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
         assert (client.heatmap("BTC", "24h", OWN).matrix == market.heatmap("BTC", "24h", OWN).matrix).all()
         assert (client.liqmap("ETH", "7d", model=OWN).tiers == market.liqmap("ETH", "7d", model=OWN).tiers).all()
@@ -205,13 +207,13 @@ def test_our_server_takes_the_same_over_http(market):
 
 
 @pytest.mark.parametrize("wrong", [4, "2", True, 2.0, object()])
-def test_what_is_no_model_is_refused(market, wrong):
+def test_an_argument_that_is_no_model_is_refused(market, wrong):
     with pytest.raises(BadQuery) as refused:
         market.heatmap("BTC", "24h", wrong)
     assert refused.value.parameter == "model"
 
 
-def test_several_instants_are_the_single_answers(market):
+def test_a_query_of_several_instants_equals_single_queries(market):
     ends = [market.now - timedelta(hours=hours) for hours in (0, 30, 7, 7)]
     for ask in (market.liqmap, market.levels, market.maxpain):
         assert ask("ETH", as_of=ends) == [ask("ETH", as_of=end) for end in ends]
@@ -232,7 +234,7 @@ def test_several_instants_are_the_single_answers(market):
 
 
 @pytest.mark.parametrize("range", ["12h", "7d", "1M"])
-def test_the_sides_of_a_heatmap_are_its_cells(market, range):
+def test_the_sides_of_a_heatmap_sum_to_its_cells(market, range):
     found = market.heatmap("SOL", range, opened="range", span="all")
     assert found.long.shape == found.short.shape == found.matrix.shape
     np.testing.assert_allclose(found.long + found.short, found.matrix, rtol=1e-12)
@@ -248,7 +250,7 @@ def test_the_sides_of_a_heatmap_are_its_cells(market, range):
             )
 
 
-def test_what_a_move_sweeps_is_told_by_side_and_leverage(market):
+def test_a_sweep_has_amounts_by_side_and_leverage(market):
     found = market.liqmap("BTC", "7d", span="all")
     price = found.current_price
     still = found.swept()

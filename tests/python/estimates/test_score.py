@@ -1,4 +1,4 @@
-"""Scoring says what is true of data whose truth is known: gains in closed form, nulls at nothing, no look ahead."""
+"""Scores of data with a known truth: gains in closed form, nulls at nothing, no look ahead."""
 
 import pickle
 import sys
@@ -21,7 +21,7 @@ from liqdata.scoring.statistics import fit, gain, path, trial
 
 @pytest.fixture(scope="module")
 def known():
-    """Ninety days whose intensity is three tenths of what the map held, and a little everywhere."""
+    """Ninety days with an intensity of three tenths of the map, and a little everywhere."""
     table = bars(90)
     seen = moves(table)
     crossed = lumpy(seen)
@@ -107,7 +107,7 @@ def test_a_map_of_the_path_alone_scores_nothing_over_the_path(reference):
         assert found["dig_low"] < 0.002, name
 
 
-def test_a_map_that_begins_late_scores_nothing_by_the_shorter_memory_it_brings():
+def test_a_map_with_a_late_start_gains_nothing_by_its_short_history():
     table = bars(60, seed=2)
     seen = moves(table)
     level = np.where(seen.opens < START + 30 * DAY, 1.0, 6.0)[:, None]
@@ -123,7 +123,7 @@ def test_a_map_that_begins_late_scores_nothing_by_the_shorter_memory_it_brings()
 
 
 @pytest.mark.parametrize("period", [HOUR, 30 * MINUTE])
-def test_what_comes_later_changes_no_earlier_prediction_by_a_bit(period):
+def test_later_rows_change_no_earlier_prediction(period):
     table = bars(60, seed=4)
     seen = moves(table, period)
     crossed = lumpy(seen)
@@ -144,7 +144,7 @@ def test_what_comes_later_changes_no_earlier_prediction_by_a_bit(period):
     assert (first[day:] != then[day:]).any()
 
 
-def test_a_function_that_knows_what_came_later_is_refused():
+def test_a_function_that_uses_later_rows_is_refused():
     table, seen = bars(20), moves(bars(20))
     ahead = grids(table)
     with pytest.raises(liqdata.BadQuery, match="use no later data") as caught:
@@ -167,11 +167,11 @@ def grids(table, version=None, kind="map", lag=0):
     width = 60.0
     edges = np.arange(30_000, 120_000, width)
     usd = chance.lognormal(13, 1, len(edges))
-    held = path.read_bars(table, "BTC")
+    price_bars = path.read_bars(table, "BTC")
 
     def asked(at):
         at = at - timedelta(milliseconds=lag)
-        price = float(held.closed(np.asarray([int(at.timestamp() * 1000)]))[0])
+        price = float(price_bars.closed(np.asarray([int(at.timestamp() * 1000)]))[0])
         prices = edges + width / 2
         near = np.abs(prices / price - 1) < 0.1
         if kind == "heatmap":
@@ -209,7 +209,7 @@ def opened(seen):
     return [datetime.fromtimestamp(at / 1000, UTC) for at in seen.opens.tolist()]
 
 
-def test_a_function_its_maps_and_their_pairs_score_alike():
+def test_a_function_and_its_maps_have_the_same_score():
     table = bars(25)
     seen = moves(table)
     usd = drawn(2e5 * (seen.excursion / 20), 1)
@@ -236,16 +236,16 @@ def test_a_function_its_maps_and_their_pairs_score_alike():
 def test_a_bin_counts_as_far_as_the_move_goes_into_it():
     table = bars(10)
     grid = grids(table)(datetime.fromtimestamp(START / 1000 + 5 * 86_400, UTC))
-    held = curves.of_map(grid, 0)
+    curve = curves.of_map(grid, 0)
     longs = grid.sides == "long"
     whole = float(grid.total[longs & (grid.prices > grid.current_price - 1000)].sum())
     edge = float(grid.prices[longs & (grid.prices > grid.current_price - 1000)].min()) - 30.0
-    assert held.crossed(edge, grid.current_price)[0] == pytest.approx(whole, rel=1e-9)
-    half = held.crossed(edge - 30.0, grid.current_price)[0]
+    assert curve.crossed(edge, grid.current_price)[0] == pytest.approx(whole, rel=1e-9)
+    half = curve.crossed(edge - 30.0, grid.current_price)[0]
     below = float(grid.total[np.argmin(np.abs(grid.prices - (edge - 30.0)))])
     assert half == pytest.approx(whole + below / 2, rel=1e-9)
-    assert held.crossed(grid.current_price, grid.current_price) == (0.0, 0.0)
-    assert held.crossed(1.0, 1e9)[1] == pytest.approx(float(grid.total[~longs].sum()))
+    assert curve.crossed(grid.current_price, grid.current_price) == (0.0, 0.0)
+    assert curve.crossed(1.0, 1e9)[1] == pytest.approx(float(grid.total[~longs].sum()))
 
 
 def test_a_map_is_the_newest_that_was_known_at_the_open():
@@ -279,7 +279,7 @@ def test_nulls_of_a_map_are_its_past_its_average_and_its_mirror():
         assert abs(rows[name]["dig"]) < 0.02
 
 
-def test_baselines_stand_among_the_references_and_not_among_the_maps(known):
+def test_baselines_are_listed_as_references(known):
     table, seen, crossed, _, usd = known
     card = liqdata.score(
         Swept("map", seen.opens, crossed),
@@ -316,20 +316,20 @@ def test_published_formulas_are_baselines_by_name():
     assert {row["state"] for row in asked.rows()} == {"frozen", "refreshed"}
     closes = dict(zip(table["timestamp"] + 15 * MINUTE, table["close"], strict=True))
     usd_readings = {name: readings[name] for name in ("timestamp", "exchange")}
-    held = zip(readings["timestamp"], readings["open_interest"], strict=True)
-    usd_readings["open_interest_usd"] = [value * closes[at] for at, value in held]
+    pairs = zip(readings["timestamp"], readings["open_interest"], strict=True)
+    usd_readings["open_interest_usd"] = [value * closes[at] for at, value in pairs]
     in_usd = liqdata.score(
         source, totals(seen.opens, usd), bars=table, open_interest=usd_readings, baselines=["interest"]
     )
     in_base = liqdata.score(source, totals(seen.opens, usd), bars=table, open_interest=readings, baselines=["interest"])
-    told = [next(row for row in one.references() if row["map"] == "baseline: interest") for one in (in_usd, in_base)]
-    assert told[0]["ig"] == pytest.approx(told[1]["ig"], rel=1e-6)
+    scores = [next(row for row in one.references() if row["map"] == "baseline: interest") for one in (in_usd, in_base)]
+    assert scores[0]["ig"] == pytest.approx(scores[1]["ig"], rel=1e-6)
     with pytest.raises(liqdata.BadQuery, match="which the baseline 'interest' needs"):
         liqdata.score("interest", totals(seen.opens, usd), bars=table)
 
 
 @pytest.mark.parametrize("name", baselines.NAMES)
-def test_a_baseline_knows_nothing_of_what_comes_later(name):
+def test_a_baseline_uses_no_later_rows(name):
     table = bars(12)
     readings = {"timestamp": table["timestamp"] + 15 * MINUTE, "open_interest": 1e5 + table["volume"]}
     seen = moves(table)
@@ -376,7 +376,7 @@ def test_turnover_fades_is_crossed_once_and_lies_where_it_would_be_liquidated():
     assert frozen[:, 1].sum() == 0.0
 
 
-def test_a_pool_knows_what_its_maps_know_together(known):
+def test_a_pool_scores_better_than_its_maps(known):
     table, seen, crossed, _, _ = known
     other = lumpy(seen, 41)
     usd = drawn(0.15 * crossed + 0.15 * other + 2e4, 5)
@@ -392,7 +392,7 @@ def test_a_pool_knows_what_its_maps_know_together(known):
     assert line(with_baseline.references(), map="pool of 2")["n"] == line(with_baseline.rows())["n"]
 
 
-def test_refreshed_predictions_are_told_apart_from_frozen_ones(known):
+def test_refreshed_and_frozen_predictions_are_distinguished(known):
     table, seen, crossed, _, usd = known
     source = Swept("map", seen.opens, crossed * np.random.default_rng(1).lognormal(0, 0.5, crossed.shape), crossed)
     card = liqdata.score(source, totals(seen.opens, usd), bars=table)
@@ -454,7 +454,7 @@ def test_tables_of_every_kind_score_alike():
     assert liqdata.score(source, more, bars=table).tables == plain.tables
 
 
-def test_orders_become_periods_and_a_silent_one_is_nothing():
+def test_orders_become_periods_and_a_period_without_orders_is_zero():
     table = bars(15)
     seen = moves(table)
     chance = np.random.default_rng(2)
@@ -492,13 +492,13 @@ def test_bars_may_be_finer_than_the_period(step, period):
     assert line(card.rows())["n"] > 100
 
 
-def test_halves_make_up_wholes_only_where_both_are_there():
+def test_halves_sum_to_wholes_only_if_both_exist():
     table = bars(20)
     halves = moves(table, 30 * MINUTE)
     usd = drawn(2e5 * (halves.excursion / 20), 1)
-    kept = np.ones(len(usd), dtype=bool)
-    kept[[40, 77]] = False
-    realised = {name: cells[kept] for name, cells in totals(halves.opens, usd).items()}
+    chosen = np.ones(len(usd), dtype=bool)
+    chosen[[40, 77]] = False
+    realised = {name: cells[chosen] for name, cells in totals(halves.opens, usd).items()}
     read = truth.realised(realised, "BTC", HOUR)
     assert read.incomplete == 2 + 2 * (halves.opens[0] % HOUR != 0) - (halves.opens[0] % HOUR != 0)
     assert not {int(halves.opens[row]) // HOUR * HOUR for row in (40, 77)} & set(read.opens.tolist())
@@ -507,7 +507,7 @@ def test_halves_make_up_wholes_only_where_both_are_there():
 # --- the overlap, and the truth itself
 
 
-def test_what_is_cut_is_reported():
+def test_dropped_periods_are_reported():
     table = bars(40)
     seen = moves(table)
     usd = drawn(2e5 * (seen.excursion / 20), 1)
@@ -530,7 +530,7 @@ def test_what_is_cut_is_reported():
     assert sum(meta["left_out"].values()) + meta["periods"] == len(opens)
 
 
-def test_start_is_where_scoring_begins_and_not_where_learning_does(known):
+def test_start_bounds_the_scored_periods_and_not_the_training(known):
     table, seen, crossed, _, usd = known
     source = Swept("map", seen.opens, crossed)
     whole = liqdata.score(source, totals(seen.opens, usd), bars=table)
@@ -543,14 +543,14 @@ def test_start_is_where_scoring_begins_and_not_where_learning_does(known):
 
 @pytest.mark.parametrize("power", [1.0, 1.5])
 @pytest.mark.parametrize("period", [30 * MINUTE, HOUR])
-def test_a_feed_that_loses_the_end_of_its_periods_is_found_out(period, power):
+def test_a_feed_without_the_end_of_its_periods_is_detected(period, power):
     table = bars(60, step=5 * MINUTE)
     seen = moves(table, period)
     worth = 1e5 * (np.concatenate([np.zeros((len(seen.opens), 2, 1)), seen.inside], axis=2) / 10.0) ** power
-    held = np.random.default_rng(1).poisson(np.diff(worth, axis=2) / UNIT) * UNIT
-    lost = held.copy()
+    whole = np.random.default_rng(1).poisson(np.diff(worth, axis=2) / UNIT) * UNIT
+    lost = whole.copy()
     lost[:, :, -1] *= 0.2
-    for usd, odd in ((held.sum(axis=2), False), (lost.sum(axis=2), True)):
+    for usd, odd in ((whole.sum(axis=2), False), (lost.sum(axis=2), True)):
         card = liqdata.score(Swept("m", seen.opens, lumpy(seen)), totals(seen.opens, usd), bars=table, period=period)
         rows = [row for row in card.checks() if row["check"] == "part of the period"]
         assert len(rows) == period // (15 * MINUTE)
@@ -560,7 +560,7 @@ def test_a_feed_that_loses_the_end_of_its_periods_is_found_out(period, power):
         assert odd or not any(row["odd"] for row in rows)
 
 
-def test_parts_are_held_against_wholes_where_both_are_given():
+def test_parts_are_compared_with_given_totals():
     table = bars(20)
     halves, wholes = moves(table, 30 * MINUTE), moves(table)
     usd = drawn(2e5 * (halves.excursion / 20), 1)
@@ -644,7 +644,7 @@ def mistakes():
     "asked,parameter,said",
     [pytest.param(*mistake, id=f"{place}: {mistake[2]}") for place, mistake in enumerate(mistakes())],
 )
-def test_a_mistake_is_named(asked, parameter, said):
+def test_an_invalid_argument_is_named(asked, parameter, said):
     maps, realised, table, options = asked
     with pytest.raises(liqdata.BadQuery) as caught:
         liqdata.score(maps, realised, bars=table, **options)
@@ -655,7 +655,7 @@ def test_a_mistake_is_named(asked, parameter, said):
 # --- what comes out
 
 
-def test_the_card_tells_itself_in_text_a_picture_and_a_pickle(known):
+def test_the_card_has_a_text_a_picture_and_a_pickle(known):
     pytest.importorskip("matplotlib").use("agg")
     table, seen, crossed, _, usd = known
     maps = {"good": Swept("", seen.opens, crossed), "blind": Swept("", seen.opens, lumpy(seen, 31))}
@@ -691,7 +691,7 @@ def test_a_seed_gives_the_same_intervals_and_another_others(known):
     assert line(one.rows())["ig_low"] != line(other.rows())["ig_low"]
 
 
-def test_several_symbols_give_a_card_each():
+def test_several_symbols_have_a_card_each():
     table = bars(12)
     seen = moves(table)
     usd = drawn(2e5 * (seen.excursion / 20), 1)
@@ -754,7 +754,7 @@ def test_a_term_that_was_not_seen_yet_has_a_finite_prior():
 # --- elsewhere
 
 
-def test_a_cluster_gives_what_this_process_gives(known):
+def test_a_dask_cluster_gives_the_same_scores(known):
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     table, seen, crossed, _, usd = known
     maps = {"map": Swept("", seen.opens, crossed)}

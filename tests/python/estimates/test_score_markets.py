@@ -65,13 +65,13 @@ def archive(folder, days=12):
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
+def stored(tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("score") / "archive")
     return (folder, *archive(folder))
 
 
-def test_a_market_is_scored_by_its_model_as_it_stood_and_as_it_went_on(kept):
-    _, market, orders = kept
+def test_a_market_is_scored_with_frozen_and_refreshed_predictions(stored):
+    _, market, orders = stored
     card = liqdata.score(market, orders)
     rows = [row for row in card.rows() if row["side"] == "both"]
     assert [(row["map"], row["state"]) for row in rows] == [("market", "frozen"), ("market", "refreshed")]
@@ -80,19 +80,19 @@ def test_a_market_is_scored_by_its_model_as_it_stood_and_as_it_went_on(kept):
     assert len([row for row in card.references() if row["map"].startswith("market: ")]) == 3 * 7
 
 
-def test_a_record_of_several_versions_is_scored_version_by_version(kept):
-    folder, market, orders = kept
+def test_a_record_of_several_versions_is_scored_version_by_version(stored):
+    folder, market, orders = stored
     with liqdata.open(folder) as opened_archive:
         rows = opened_archive.maps("BTC", kind="liqmap").to_pandas()
     options = {"bars": market.bars("BTC")}
     alone = liqdata.score(rows, orders, **options)
-    # Every other map was kept by another version, or before versions were.
+    # Every other map was stored by another version, or before versions were.
     for other in ("v3", ""):
         turns = rows.assign(version=[other if place % 2 else "v2" for place in range(len(rows))])
         if not other:
             turns["explain"] = ["{}" if place % 2 else text for place, text in enumerate(turns["explain"])]
-        card = liqdata.score({"kept": turns}, orders, **options)
-        names = {"kept liqmap range=1d v2": "v2", f"kept liqmap range=1d {other or 'unknown'}": other or None}
+        card = liqdata.score({"stored": turns}, orders, **options)
+        names = {"stored liqmap range=1d v2": "v2", f"stored liqmap range=1d {other or 'unknown'}": other or None}
         assert card.meta["versions"] == names
         for name, version in names.items():
             part = turns[turns["version"] == (version or "")]
@@ -106,8 +106,8 @@ def test_a_record_of_several_versions_is_scored_version_by_version(kept):
     assert again.meta["versions"] == alone.meta["versions"]
 
 
-def test_models_are_scored_on_bars_and_open_interest(kept):
-    _, market, orders = kept
+def test_models_are_scored_on_bars_and_open_interest(stored):
+    _, market, orders = stored
     tables = {"bars": market.bars("BTC"), "open_interest": market.open_interest("BTC")}
     models = {"now": liqdata.Model(), "other": liqdata.Model(tiers=[10, 25, 50, 100])}
     card = liqdata.score(models, orders, **tables)
@@ -122,8 +122,8 @@ def test_models_are_scored_on_bars_and_open_interest(kept):
     assert again.meta["versions"] == {"mine": named.version}
 
 
-def test_what_a_model_holds_is_what_its_map_holds_but_for_the_width_of_bins(kept):
-    _, market, _ = kept
+def test_a_model_and_its_map_have_equal_mass_up_to_the_bin_width(stored):
+    _, market, _ = stored
     seen = moves(market.bars("BTC").to_pandas())
     asking = sources.Asking(seen, None, "BTC", None, None, here)
     (source,) = sources.sources(market, "maps", asking)
@@ -133,11 +133,13 @@ def test_what_a_model_holds_is_what_its_map_holds_but_for_the_width_of_bins(kept
         longs = float(grid.total[(grid.sides == "long") & (grid.prices > 0.9 * seen.price[row])].sum())
         (whole,) = source.crossed(seen.opens[[row]], 0.9 * seen.price[[row]], 1.1 * seen.price[[row]])
         assert whole[0] == pytest.approx(longs, rel=0.05)
-        held = curves.of_map(grid, 0).crossed(0.97 * grid.current_price, 1.02 * grid.current_price)
-        told = grid.swept(0.97 * grid.current_price, 1.02 * grid.current_price)
-        assert held == pytest.approx((told["long_usd"], told["short_usd"]), rel=0.05)
+        crossed_usd = curves.of_map(grid, 0).crossed(0.97 * grid.current_price, 1.02 * grid.current_price)
+        swept = grid.swept(0.97 * grid.current_price, 1.02 * grid.current_price)
+        assert crossed_usd == pytest.approx((swept["long_usd"], swept["short_usd"]), rel=0.05)
         inside = curves.of_map(dataclasses.replace(grid, fine=None), 0)
-        assert inside.crossed(0.97 * grid.current_price, 1.02 * grid.current_price) == pytest.approx(held, rel=0.02)
+        assert inside.crossed(0.97 * grid.current_price, 1.02 * grid.current_price) == pytest.approx(
+            crossed_usd, rel=0.02
+        )
     again = source.crossed(seen.opens[:150], seen.low[:150], seen.high[:150])
     assert again.tobytes() == crossed[:150].tobytes()
 
@@ -161,7 +163,7 @@ def recorded():
 
 
 @pytest.mark.parametrize("share", [0.5, 0.0])
-def test_a_model_on_a_recorded_path_scores_where_it_is_part_of_the_truth_and_only_there(recorded, share):
+def test_a_model_on_a_recorded_path_scores_only_if_it_generated_the_truth(recorded, share):
     market, seen, crossed = recorded
     far = (seen.excursion - 1.0) ** 1.5
     chance = np.random.default_rng(2)
@@ -180,8 +182,8 @@ def test_a_model_on_a_recorded_path_scores_where_it_is_part_of_the_truth_and_onl
         assert own["dig_low"] < 0.001
 
 
-def test_maps_as_they_were_served_are_scored_as_of_when_they_were(kept):
-    folder, market, orders = kept
+def test_served_maps_are_scored_as_of_their_time(stored):
+    folder, market, orders = stored
     with liqdata.open(folder) as opened_archive:
         rows = opened_archive.maps("BTC", kind="liqmap")
         card = liqdata.score(rows, orders, bars=market.bars("BTC"))
@@ -194,16 +196,16 @@ def test_maps_as_they_were_served_are_scored_as_of_when_they_were(kept):
     assert line(card.rows())["ig"] == pytest.approx(again["ig"], abs=1e-9)
 
 
-def test_the_command_scores_an_archive(kept, tmp_path, capsys):
-    folder, *_ = kept
+def test_the_command_scores_an_archive(stored, tmp_path, capsys):
+    folder, *_ = stored
     page = tmp_path / "card.md"
     assert cli.main(["score", folder, "--markdown", str(page)]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("Scorecard(BTC 60 min: ")
-    assert "market, frozen: ig" in told
-    assert "adaptive" in told
+    printed = capsys.readouterr().out
+    assert printed.startswith("Scorecard(BTC 60 min: ")
+    assert "market, frozen: ig" in printed
+    assert "adaptive" in printed
     assert page.read_text().startswith("# Scorecard: BTC, 60 min")
-    assert cli.main(["score", folder, "--kept", "--reference", "weak", "--png", str(tmp_path / "card.png")]) == 0
+    assert cli.main(["score", folder, "--stored", "--reference", "weak", "--png", str(tmp_path / "card.png")]) == 0
     assert "liqmap range=1d" in capsys.readouterr().out
     assert (tmp_path / "card.png").read_bytes().startswith(b"\x89PNG")
     assert cli.main(["score", folder, "NOPE"]) == 2

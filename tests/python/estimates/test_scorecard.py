@@ -33,7 +33,7 @@ def parts():
         sys.path.remove(FOLDER)
 
 
-def test_the_page_is_of_the_models_that_the_code_has(parts):
+def test_the_page_has_the_models_of_the_code(parts):
     text = PAGE.read_text(encoding="utf-8")
     models = [liqdata.Model(), liqdata.Model(kappa0=0.21)]
     for version in (*(model.version for model in models), *map(_core.model_version, (2, 3))):
@@ -44,7 +44,7 @@ def test_the_page_is_of_the_models_that_the_code_has(parts):
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/explanation/known.md"])
-def test_pages_that_name_a_figure_of_the_card_have_it_right(page):
+def test_figures_of_the_card_on_other_pages_are_correct(page):
     card = PAGE.read_text(encoding="utf-8").split("## Against the true positions")[1]
     row = next(line for line in card.splitlines() if line.startswith("| the model, `Model()` | "))
     near, _, wider, _ = (float(cell.split()[0]) for cell in row.split("|")[4:8])
@@ -53,7 +53,7 @@ def test_pages_that_name_a_figure_of_the_card_have_it_right(page):
     assert said in text
 
 
-def test_the_gates_of_simulated_markets_stand_on_the_page():
+def test_the_page_has_the_gates_of_simulated_markets():
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     gates = [line for line in lines if line.startswith("| simulated: ")]
     assert len(gates) == 2
@@ -70,7 +70,7 @@ def test_the_share_near_the_price_of_btc_is_the_measured_one(parts):
     assert [gate[1:] for gate in gated] == [("6 of 6", "6 of 6", "pass")]
 
 
-def test_sums_of_usd_are_those_that_the_ratios_are_of(parts):
+def test_sums_of_usd_agree_with_their_ratios(parts):
     simulated = parts["simulated"]
     market = samples.simulated()
     rows = simulated.scored(market, simulated.truth(market), liqdata.Model())
@@ -83,7 +83,7 @@ def test_sums_of_usd_are_those_that_the_ratios_are_of(parts):
     assert scores["median_5pct"] == rows["ratio_5pct"].median()
 
 
-def test_a_market_seen_well_scores_as_it_is(parts):
+def test_a_fully_observed_market_has_the_score_of_the_original(parts):
     simulated = parts["simulated"]
     market = samples.simulated()
     seen, positions = simulated.Seen(market), simulated.truth(market)
@@ -103,7 +103,7 @@ def test_a_market_seen_well_scores_as_it_is(parts):
     assert none["overlap"].to_numpy() == pytest.approx(own["overlap"].to_numpy(), abs=0.1)
 
 
-def test_the_usual_habits_are_the_demo_and_others_are_not(parts):
+def test_the_default_trader_habits_are_those_of_the_demo(parts):
     simulated = parts["simulated"]
     demo = samples.simulated()
     usual = simulated._demo(0, simulated.NOW, simulated.USUAL)
@@ -116,7 +116,7 @@ def test_the_usual_habits_are_the_demo_and_others_are_not(parts):
     assert other.simulated
 
 
-def test_a_map_that_is_the_truth_beats_a_uniform_one_by_its_entropy(parts):
+def test_the_true_map_beats_a_uniform_one_by_its_entropy(parts):
     grid = samples.simulated().liqmap("BTC", "7d", model=2)
     count = 60
     curves = parts["tried"].of_map(grid, 0)
@@ -135,7 +135,7 @@ def test_a_map_that_is_the_truth_beats_a_uniform_one_by_its_entropy(parts):
     assert empty[0] >= math.log(floor) - 1e-9
 
 
-def test_traders_are_liquidated_where_the_bars_get_to_them(parts):
+def test_traders_are_liquidated_at_prices_that_the_bars_reach(parts):
     table = pd.DataFrame(
         {
             "timestamp": pd.date_range("2026-01-01", periods=400, freq="15min", tz="UTC"),
@@ -153,19 +153,19 @@ def test_traders_are_liquidated_where_the_bars_get_to_them(parts):
     assert fall["long_usd"].idxmax() == table["timestamp"][220].floor("1h")
 
 
-def test_numbers_stand_as_they_are_read(parts):
+def test_numbers_are_formatted_for_readers(parts):
     tables = parts["tables"]
     assert [tables.number(value) for value in (-0.126, -0.001, math.nan)] == ["−0.13", "0.00", "–"]
     assert [tables.signed(value) for value in (0.126, -0.126, 0.001)] == ["+0.13", "−0.13", "0.00"]
     assert [tables.usd(value) for value in (13_900.0, 3.3e7, 1.2e10, 4.0)] == ["13.9 k", "33 m", "12 bn", "4"]
 
 
-def test_what_stands_of_a_baseline_is_what_the_next_move_crosses():
+def test_a_current_baseline_map_equals_the_next_crossing():
     market = samples.simulated()
     bars, interest = market.bars("BTC").to_pandas(), market.open_interest("BTC").to_pandas()
     hour = bars["timestamp"].iloc[-12].floor("1h")
-    told = pd.DataFrame({"timestamp": [hour], "long_usd": [1.0], "short_usd": [1.0], "interval": ["1h"]})
-    path = read_path(realised(told, "BTC", 3_600_000), read_bars(bars, "BTC"))
+    liquidations = pd.DataFrame({"timestamp": [hour], "long_usd": [1.0], "short_usd": [1.0], "interval": ["1h"]})
+    path = read_path(realised(liquidations, "BTC", 3_600_000), read_bars(bars, "BTC"))
     before = read_bars(bars[bars["timestamp"] < hour], "BTC")
     cell = np.exp(5e-4)
     for name in baselines.NAMES:
@@ -180,13 +180,13 @@ def test_what_stands_of_a_baseline_is_what_the_next_move_crosses():
         assert stands.long.over(0.0) > 0 or name == "prints"
 
 
-def test_a_section_is_put_in_the_place_of_the_one_that_stood_there(parts):
+def test_a_section_replaces_the_previous_one(parts):
     text = "# Page\n\n| a gate | 1 | 2 | pass |\n\n## One\n\nold\n\n## Other\n\nkept\n"
     made = parts["page"].with_section(text, "## One\n\nnew", [("a gate", "1", "0", "**fail**")])
     assert made == "# Page\n\n| a gate | 1 | 0 | **fail** |\n\n## One\n\nnew\n\n## Other\n\nkept\n"
 
 
-def test_a_map_of_each_venue_is_held_against_the_positions(parts):
+def test_a_map_of_each_exchange_is_compared_with_the_positions(parts):
     found = parts["baseline_maps"].by_venue(samples.simulated())
     assert set(found["source"]) == {"all venues at once", "sum over venues"}
     assert found["overlap"].between(0.3, 1.0).all()

@@ -1,4 +1,4 @@
-"""A map is held against known positions: closed forms, measured snapshots, and the gate of the demo's truth."""
+"""A map is compared with known positions: closed forms, measured snapshots, and the gate of the demo's truth."""
 
 import os
 import pickle
@@ -54,14 +54,14 @@ def the_map(market, at=NOW, factor=1.0):
     prices = (edges[1:] + edges[:-1]) / 2
     long = prices < p0 * np.exp(turn * width)
     usd = np.diff(np.interp(edges, cells, below))
-    # The cell of the price itself holds nothing: there a position would be over.
+    # The cell of the price itself is empty: a position there would be closed.
     assert not usd[long != (prices < grid.current_price)].any()
-    kept = usd > 0
+    filled = usd > 0
     return {
-        "timestamp": [at] * int(kept.sum()),
-        "side": np.where(long, "long", "short")[kept].tolist(),
-        "price": prices[kept],
-        "value_usd": factor * usd[kept],
+        "timestamp": [at] * int(filled.sum()),
+        "side": np.where(long, "long", "short")[filled].tolist(),
+        "price": prices[filled],
+        "value_usd": factor * usd[filled],
     }
 
 
@@ -76,22 +76,22 @@ def sides(rows):
 
 
 @pytest.mark.parametrize("factor", [1.0, 4.0])
-def test_positions_that_are_the_map_overlap_wholly(market, factor):
+def test_positions_equal_to_the_map_overlap_fully(market, factor):
     for row in sides(liqdata.score_truth(market, positions=the_map(market, factor=factor))):
         assert row["overlap"] == pytest.approx(1.0, rel=1e-9)
         assert row["rank_correlation"] == pytest.approx(1.0, abs=1e-3)
         assert [row[name] for name in RATIOS] == pytest.approx([1 / factor] * 4, rel=1e-9)
 
 
-def test_positions_where_the_map_has_none_overlap_nowhere(market):
+def test_positions_outside_the_map_have_no_overlap(market):
     positions = {"timestamp": [NOW] * 2, "side": ["LONG", "short"], "price": [36_000, 64_000], "value_usd": [1e6, 2e6]}
     for row in liqdata.score_truth(market, positions=positions, model=liqdata.Model(tiers=[25])):
         assert row["overlap"] == 0.0
         assert row["rank_correlation"] < 0
 
 
-def test_a_share_and_a_ratio_are_what_the_documentation_says(market):
-    held = the_map(market)
+def test_share_and_ratio_follow_the_documentation(market):
+    mapped = the_map(market)
     positions = {
         "timestamp": [NOW] * 4,
         "side": ["long"] * 3 + ["short"],
@@ -99,8 +99,8 @@ def test_a_share_and_a_ratio_are_what_the_documentation_says(market):
         "value_usd": [3e6, 1e6, 5e6, 7e6],
     }
     long, short = sides(liqdata.score_truth(market, positions=positions))
-    mass = held["value_usd"] * (np.asarray(held["side"]) == "long")
-    distance = 1 - held["price"] / PRICE
+    mass = mapped["value_usd"] * (np.asarray(mapped["side"]) == "long")
+    distance = 1 - mapped["price"] / PRICE
     within = mass[distance < 0.30].sum()
     first, second = (mass[(distance > low) & (distance < low + 0.005)].sum() / within for low in (0.02, 0.04))
     assert long["overlap"] == pytest.approx(min(first, 0.75) + min(second, 0.25), rel=1e-9)
@@ -131,7 +131,7 @@ def test_true_positions_are_the_truth_of_a_simulated_market():
     assert own.meta["left_out"] == []
 
 
-def test_every_coin_of_a_simulated_market_is_held_against_its_truth():
+def test_every_coin_of_a_simulated_market_is_compared_with_its_truth():
     market = samples.simulated()
     rows = liqdata.score_truth(market)
     assert [row["symbol"] for row in rows][::2] == market.symbols
@@ -156,14 +156,14 @@ def test_several_snapshots_are_means_of_shapes_and_ratios_of_sums(market):
 
 
 def within_10_pct(market, at, side, factor):
-    held = the_map(market, at, factor)
+    mapped = the_map(market, at, factor)
     price = market.liqmap("BTC", "7d", as_of=at).current_price
-    chosen = (np.asarray(held["side"]) == side) & (np.abs(held["price"] / price - 1) <= 0.10)
-    return held["value_usd"][chosen].sum()
+    chosen = (np.asarray(mapped["side"]) == side) & (np.abs(mapped["price"] / price - 1) <= 0.10)
+    return mapped["value_usd"][chosen].sum()
 
 
 @pytest.mark.parametrize("own", ["current_price", "cur"])
-def test_a_snapshot_of_another_price_or_time_is_left_out_and_said(market, own):
+def test_a_snapshot_of_another_price_or_time_is_skipped_and_reported(market, own):
     good = {**the_map(market), own: [PRICE] * len(the_map(market)["side"])}
     count = len(good["side"])
     mock = {**good, "timestamp": [NOW - HOUR] * count, own: [PRICE * 1.2] * count}
@@ -239,7 +239,7 @@ def test_the_demo_s_map_is_near_its_true_positions():
     assert 0.7 <= mapped / true <= 1.5
 
 
-def test_measured_positions_of_a_venue_are_read_as_they_lie():
+def test_measured_positions_of_an_exchange_are_read():
     folder = os.environ.get("LIQDATA_REAL_DATA")
     if not folder:
         pytest.skip("LIQDATA_REAL_DATA names no folder of recordings")
@@ -256,10 +256,10 @@ def test_measured_positions_of_a_venue_are_read_as_they_lie():
     assert mock["why"].startswith("its price is 105234, but the market price is 879")
     for row in rows:
         assert 0 < row["overlap"] < 1
-        assert row["ratio_5pct"] > 1  # a few hundred wallets of one venue beside the open interest of another
+        assert row["ratio_5pct"] > 1  # a few hundred wallets of one exchange against the open interest of another
 
 
-def test_the_exposed_view_is_held_against_the_truth_whatever_is_answered_by_default(market, monkeypatch):
+def test_the_exposed_view_is_compared_with_the_truth_for_any_default_view(market, monkeypatch):
     positions = the_map(market)
     asked = []
     own = liqdata.Market.liqmap
@@ -274,7 +274,7 @@ def test_the_exposed_view_is_held_against_the_truth_whatever_is_answered_by_defa
     assert rows.meta["version"] == own(market, "BTC", "7d", model=2).meta["explain"]["modelVersion"]
 
 
-def test_positions_that_an_archive_has_seen_are_the_truth_of_its_own_estimate(tmp_path):
+def test_stored_positions_are_the_truth_for_the_estimate_of_an_archive(tmp_path):
     demo = samples.simulated()
     true = demo.true_positions("BTC").to_pandas()
     price = demo.bars("BTC")["close"][-1]

@@ -22,7 +22,7 @@ EXCHANGES = ["binance", "okx"]
 TIMES = 12 if os.environ.get("LIQDATA_SOAK") else 1
 
 
-# A service that has its feed and nothing beside the contract.
+# A service with the feed of the contract and no extensions.
 NO_LIST = answer({}, 404)
 
 
@@ -39,7 +39,7 @@ class Feed:
         self.pages = 0
 
     def arrive(self, run):
-        """``run`` equal orders more at the head; orders of one run can be told apart by nothing."""
+        """``run`` equal orders more at the head; orders of one run are equal."""
         when = next(self.clock)
         row = {
             "exchange": EXCHANGES[when % 2],
@@ -117,7 +117,7 @@ def ask(request):
 
 @settings(SEARCH, max_examples=150 * TIMES)
 @given(walks())
-def test_a_walk_gives_exactly_the_rows_that_were_there_when_it_began(ask, walk):
+def test_a_walk_returns_exactly_the_rows_at_its_start(ask, walk):
     page, runs, arrivals = walk
     feed = Feed(runs, arrivals)
     assert ask(feed, page_size=page) == as_python(feed.at_the_start)
@@ -125,18 +125,18 @@ def test_a_walk_gives_exactly_the_rows_that_were_there_when_it_began(ask, walk):
     assert feed.pages <= len(feed.at_the_start) + 12 * (len(arrivals) + 1)
 
 
-# It takes all of it to be lined up, so that only an empty page behind it tells it from that of a service that gives no
+# It takes all of it to be lined up, so that only an empty page behind it distinguishes it from a service that gives no
 # more rows at once.
 @pytest.mark.parametrize("runs", [[1, 1], [4, 1]])
 @pytest.mark.parametrize("more", [0, 1])
-def test_a_feed_of_one_page_that_is_all_but_one_run_is_read_to_its_end(ask, runs, more):
+def test_a_page_of_almost_only_equal_rows_is_read_to_its_end(ask, runs, more):
     feed = Feed(runs, [])
     assert ask(feed, page_size=sum(runs) + more) == as_python(feed.at_the_start)
 
 
 @settings(SEARCH, max_examples=60 * TIMES)
 @given(walks(), st.integers(1, 400))
-def test_a_walk_that_is_bounded_gives_the_newest_rows(ask, walk, most):
+def test_a_walk_with_a_limit_returns_the_newest_rows(ask, walk, most):
     page, runs, arrivals = walk
     feed = Feed(runs, arrivals)
     assert ask(feed, page_size=page, max_rows=most) == as_python(feed.at_the_start[:most])
@@ -151,7 +151,7 @@ def test_a_walk_that_is_bounded_gives_the_newest_rows(ask, walk, most):
     ],
     ids=["one row", "two equal rows", "two equal rows, mixed bursts"],
 )
-def test_a_feed_of_a_row_or_two_is_found_again_behind_bursts(ask, page, runs, arrivals):
+def test_a_short_feed_is_found_again_after_bursts(ask, page, runs, arrivals):
     feed = Feed(runs, arrivals)
     assert ask(feed, page_size=page) == as_python(feed.at_the_start)
 
@@ -172,20 +172,20 @@ def test_bursts_between_quiet_pages_cost_few_pages_more(ask):
     assert bursts.pages <= 4 * quiet.pages
 
 
-def test_a_feed_that_stands_still_is_read_in_as_many_pages_as_it_has_and_a_few(ask):
+def test_a_quiet_feed_is_read_in_few_extra_pages(ask):
     feed = Feed([1] * 3000, ())
     assert ask(feed, page_size=100) == as_python(feed.at_the_start)
     assert feed.pages <= 30 + 10
 
 
-def test_equal_rows_at_the_seam_of_two_pages_stay_as_many_as_they_are(ask):
+def test_equal_rows_at_a_page_boundary_are_counted_correctly(ask):
     for run in range(2, 9):
         for arriving in (0, 1, 5, run, 40):
             feed = Feed([1] * 12 + [run] * 3 + [1] * 7, itertools.repeat([1] * arriving, 300))
             assert ask(feed, page_size=10) == as_python(feed.at_the_start), (run, arriving)
 
 
-def test_arrivals_that_look_like_the_newest_row_are_not_taken_for_it(ask):
+def test_new_rows_equal_to_the_newest_row_are_distinguished(ask):
     feed = Feed([1] * 30, ())
     twin = dict(feed.rows[0])
 
@@ -201,7 +201,7 @@ def test_arrivals_that_look_like_the_newest_row_are_not_taken_for_it(ask):
     assert ask(grow, page_size=10) == as_python(feed.at_the_start)
 
 
-def test_a_feed_that_loses_its_oldest_rows_meanwhile_still_ends(ask):
+def test_a_walk_ends_if_the_oldest_rows_expire(ask):
     feed = Feed([1] * 500, ())
 
     def shrink(exchange):
@@ -218,7 +218,7 @@ def test_a_feed_that_loses_its_oldest_rows_meanwhile_still_ends(ask):
     assert len(got) >= 100
 
 
-def test_a_walk_whose_waits_are_cancelled_loses_no_row(server, market):
+def test_a_walk_with_cancelled_waits_loses_no_row(server, market):
     chance = random.Random(5)
 
     async def main():
@@ -299,7 +299,7 @@ print(json.dumps([times, numbers]))
 """
 
 
-def test_a_walk_that_ctrl_c_interrupts_again_and_again_loses_no_page():
+def test_a_walk_with_repeated_interrupts_loses_no_page():
     rows = 3000
 
     def slowly(exchange):
@@ -317,7 +317,7 @@ def test_a_walk_that_ctrl_c_interrupts_again_and_again_loses_no_page():
     assert rows - len(numbers) <= times < 100
 
 
-def test_a_feed_that_was_too_fast_is_walked_on_once_it_is_calm():
+def test_a_walk_of_a_fast_feed_resumes_once_it_is_slower():
     rows = 40
     top = rows
     fast = True

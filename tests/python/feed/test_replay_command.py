@@ -40,7 +40,7 @@ def wanted(archive, **asked):
         return [{name: str(cell) for name, cell in row.items()} for row in stream]
 
 
-def test_it_prints_every_order_as_the_replay_tells_it(archive):
+def test_it_prints_every_order_of_the_replay(archive):
     every = wanted(archive)
     assert len(every) == len(samples.orders()["side"])
     done = run(archive, *FAST, "--json")
@@ -57,16 +57,16 @@ def test_it_prints_every_order_as_the_replay_tells_it(archive):
     assert len(done.stdout.splitlines()) == 5 + 2
 
 
-def test_it_begins_and_ends_where_it_is_told_to(archive):
+def test_it_starts_and_ends_at_the_given_times(archive):
     with liqdata.open(archive) as market:
         times = sorted(row["timestamp"] for row in market.iter_orders())
     middle, late = times[len(times) // 2], times[-10]
     done = run(archive, *FAST, "--start", middle, "--end", late, "--json")
-    told = [json.loads(line)["timestamp"] for line in done.stdout.splitlines()]
-    assert told == [at for at in times if middle < at <= late]
+    printed = [json.loads(line)["timestamp"] for line in done.stdout.splitlines()]
+    assert printed == [at for at in times if middle < at <= late]
 
 
-def test_it_serves_the_market_instead(archive):
+def test_it_can_serve_the_market(archive):
     command = [sys.executable, "-m", "liqdata", "replay", str(archive), *FAST, "--serve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -95,7 +95,7 @@ def test_it_serves_the_market_instead(archive):
     ],
     ids=str,
 )
-def test_what_cannot_be_meant_is_said(archive, words, said):
+def test_an_invalid_argument_is_refused_with_its_name(archive, words, said):
     done = run(*(archive if word == "DIR" else word for word in words))
     assert done.returncode != 0
     assert said in done.stderr

@@ -21,7 +21,7 @@ def take(stream, most):
     return [int(next(stream)["value_usd"]) for _ in range(most)]
 
 
-def test_rows_are_those_of_the_feed_and_their_ids_are_places_to_go_on_from():
+def test_rows_equal_the_feed_and_their_ids_are_resume_positions():
     with growing() as (market, server), liqdata.Client(server.url) as client:
         start = first(market)
         market.add(1, 2, 3)
@@ -37,7 +37,7 @@ def test_rows_are_those_of_the_feed_and_their_ids_are_places_to_go_on_from():
             assert take(stream, 1) == [3]
 
 
-def test_floats_are_floats_here_too():
+def test_decimals_may_be_floats_in_a_stream():
     with growing() as (market, server), liqdata.Client(server.url, decimals="float") as client:
         start = first(market)
         market.add(1)
@@ -56,7 +56,7 @@ def test_filters_are_those_of_the_pages():
 
 
 @pytest.mark.parametrize("options", [{"symbol": "OKX:BTC"}, {"exchange": " "}, {"last_event_id": "a b"}])
-def test_what_lies_outside_the_contract_is_refused_before_anything_is_asked(market, options):
+def test_an_invalid_argument_is_refused_before_a_request(market, options):
     parameter = next(iter(options))
     client = liqdata.Client("http://127.0.0.1:1")
     for source in (client, liqdata.AsyncClient("http://127.0.0.1:1"), market):
@@ -78,7 +78,7 @@ def test_the_stream_of_tables_ends_and_that_of_a_growing_market_waits(market):
     assert seen == [1, 2]
 
 
-def test_a_gap_is_refused_with_410_and_the_stream_goes_on_behind_it():
+def test_a_gap_is_refused_with_410_and_the_stream_continues():
     with growing(stored=2) as (market, server), liqdata.Client(server.url) as client:
         lost = first(market)
         market.add(1, 2, 3, 4, 5)
@@ -96,9 +96,9 @@ def test_a_gap_is_refused_with_410_and_the_stream_goes_on_behind_it():
 
 @pytest.mark.parametrize("index", [answer({}, 404), answer({"extensions": [{"name": "bars"}]})], ids=["none", "a list"])
 @pytest.mark.parametrize("page", [(b"{}", 404), (b"{}", 405), (b"<html>", 200)], ids=["404", "405", "a page"])
-def test_a_service_without_a_stream_says_what_it_is_good_for(script, connect, index, page):
-    told = answer(*page)
-    service = script(lambda exchange: (index if exchange.request.path == "/api" else told)(exchange))
+def test_a_service_without_a_stream_names_the_alternatives(script, connect, index, page):
+    reply = answer(*page)
+    service = script(lambda exchange: (index if exchange.request.path == "/api" else reply)(exchange))
     with pytest.raises(liqdata.BadQuery, match=r"does not announce stream: poll orders\(\)") as caught:
         begun(connect(service).stream_orders())
     assert caught.value.parameter == "stream"
@@ -150,7 +150,7 @@ def test_closing_the_stream_ends_a_wait_and_the_iteration():
         assert list(stream) == []
 
 
-def test_a_server_that_ends_is_an_error_from_which_the_stream_recovers():
+def test_a_stream_recovers_from_a_server_shutdown():
     market = Growing()
     start = first(market)
     server = liqdata.serve(market)
@@ -168,7 +168,7 @@ def test_a_server_that_ends_is_an_error_from_which_the_stream_recovers():
             stream.close()
 
 
-def test_many_orders_come_as_fast_as_they_can_and_none_twice():
+def test_many_orders_arrive_once_without_delay():
     with growing() as (market, server), liqdata.Client(server.url) as client:
         start = first(market)
         market.add(*range(1, 20_001))
@@ -222,7 +222,7 @@ ROW = (
 )
 
 
-def test_a_service_that_takes_its_time_to_answer_is_asked_once(script):
+def test_a_slow_service_gets_one_request(script):
     def slow(exchange):
         exchange.wait(0.3)
         exchange.send(EVENTS % b"" + ROW)
@@ -241,7 +241,7 @@ def test_a_service_that_never_answers_is_too_slow(script):
     assert len(service.requests) == 1
 
 
-def test_a_service_that_falls_silent_is_left_for_another_connection(script):
+def test_a_silent_connection_is_replaced(script):
     def mute(exchange):
         exchange.send(EVENTS % b"X-Liqdata-Keep-Alive: 0.1\r\n" + b"id: a\n\n")
         exchange.until_hung_up()
@@ -294,7 +294,7 @@ def test_ending_an_async_stream_ends_a_wait():
         asyncio.run(main(server.url))
 
 
-def test_ctrl_c_ends_a_wait_at_once_and_the_stream_goes_on():
+def test_ctrl_c_ends_a_wait_at_once_and_the_stream_continues():
     source = """
         import os, signal, sys, threading, time
         sys.path.insert(0, sys.argv[1])
@@ -333,7 +333,7 @@ def test_ctrl_c_ends_a_wait_at_once_and_the_stream_goes_on():
     assert float(done.stdout) < 0.15
 
 
-def test_a_script_that_ends_while_it_follows_ends():
+def test_a_script_can_exit_during_a_stream():
     source = """
         import sys, threading
         sys.path.insert(0, sys.argv[1])
@@ -356,7 +356,7 @@ def test_a_script_that_ends_while_it_follows_ends():
     assert time.monotonic() - began < 30
 
 
-def test_the_stream_of_an_archive_goes_on_over_a_restart(tmp_path):
+def test_the_stream_of_an_archive_resumes_after_a_restart(tmp_path):
     def rows(*numbers):
         return {
             "exchange": ["okx"] * len(numbers),

@@ -75,16 +75,16 @@ def runs(orders):
 
 def closing():
     """When each cascade closes and what it is then, by a look at all orders whenever one has come."""
-    told = []
+    closed = []
     for count in range(1, len(ORDERS) + 1):
         known = ORDERS[:count]
         newest = max(row["timestamp"] for row in known)
         over = sorted((end, line, start, usd) for line, start, end, usd in runs(known) if end + GAP < newest)
         for end, line, start, usd in over:
-            again = any(line == other and start <= before[1] and before[0] <= end for other, before, *_ in told)
+            again = any(line == other and start <= before[1] and before[0] <= end for other, before, *_ in closed)
             if usd >= LEAST and not again:
-                told.append((line, (start, end), usd, known[-1]["received_at"]))
-    return told
+                closed.append((line, (start, end), usd, known[-1]["received_at"]))
+    return closed
 
 
 CLOSED = closing()
@@ -108,13 +108,13 @@ def archive(tmp_path_factory):
 
 
 def driven(archive):
-    """The archive told again from before its first order, by a clock that goes on when it is told to."""
+    """A replay of the archive from before its first order, with a clock that the test advances."""
     return _replayed(archive, START - 1, None, None, None)
 
 
 @pytest.fixture(scope="module")
-def told(archive):
-    """A market that has told everything, its server, and the place before the first cascade."""
+def replayed(archive):
+    """A replay at its end, its server, and the resume position before the first cascade."""
     market = driven(archive)
     with market, liqdata.serve(market) as server:
         with market.stream_cascades(**ASKED) as stream:
@@ -123,13 +123,13 @@ def told(archive):
         yield market, server, begin
 
 
-def test_the_sample_has_late_orders_that_matter():
+def test_the_sample_has_late_orders_that_change_cascades():
     assert len(CLOSED) > 12
     final = {(line, start, end) for line, start, end, usd in runs(ORDERS) if usd >= LEAST}
     assert any((line, *span) not in final for line, span, *_ in CLOSED)
 
 
-def test_each_is_told_once_as_cascades_tells_it_then(archive):
+def test_each_cascade_is_streamed_once_as_the_query_reports_it(archive):
     market = driven(archive)
     with market, market.stream_cascades(**ASKED) as stream:
         seen = []
@@ -152,8 +152,8 @@ def market_rows(archive):
         return list(market.cascades(**ASKED, start=START))
 
 
-def test_whoever_comes_back_misses_none_and_gets_none_twice(told, connect):
-    market, server, begin = told
+def test_a_resumed_stream_has_every_cascade_once(replayed, connect):
+    market, server, begin = replayed
     with market.stream_cascades(**ASKED, last_event_id=begin) as stream:
         wanted = list(stream)
     assert {brief(row)[0] for row in wanted} == {line for line, *_ in CLOSED}
@@ -183,8 +183,8 @@ def read(stream, most):
     return asyncio.run(some())
 
 
-def test_a_coin_and_more_usd_are_those_of_all(told):
-    market, server, begin = told
+def test_filtered_cascades_are_a_subset_of_all(replayed):
+    market, server, begin = replayed
     with market.stream_cascades(gap="60s", min_usd=0, last_event_id=begin) as stream:
         every = list(stream)
     assert len(every) > len(CLOSED)
@@ -198,7 +198,7 @@ def test_a_coin_and_more_usd_are_those_of_all(told):
             assert [row | drop for row in rows] == [row | drop for row in wanted]
 
 
-def test_one_that_is_under_way_at_the_begin_is_told_whole(archive):
+def test_an_open_cascade_at_the_start_is_streamed_whole(archive):
     market = driven(archive)
     (_, (_, end), usd, at) = max(CLOSED, key=lambda closed: closed[1][1] - closed[1][0])
     with market:
@@ -212,8 +212,8 @@ def test_one_that_is_under_way_at_the_begin_is_told_whole(archive):
             assert next(stream) == row
 
 
-def test_on_the_wire_they_have_a_name_and_orders_have_none(told):
-    _, server, begin = told
+def test_cascade_events_have_an_event_name_and_orders_have_none(replayed):
+    _, server, begin = replayed
     address = f"{server.url}/api/liquidations/stream?events=cascades&min_usd={LEAST}&last_event_id={begin}"
     with urllib.request.urlopen(address, timeout=30) as reply:
         lines = [reply.readline().decode() for _ in range(8)]
@@ -222,8 +222,8 @@ def test_on_the_wire_they_have_a_name_and_orders_have_none(told):
     assert set(json.loads(data[6:])) >= {"start", "end", "coin", "side", "usd", "cnt", "exchanges", "largest_usd"}
 
 
-def test_a_place_that_makes_no_sense_is_a_gap(told):
-    market, server, begin = told
+def test_an_invalid_resume_position_is_a_gap(replayed):
+    market, server, begin = replayed
     series = begin.partition("-")[0]
     with liqdata.Client(server.url) as client:
         for place in ("1-0-0-0", "nonsense", f"{series}-0-999999999-0", f"{series}-7-3-0"):
@@ -235,7 +235,7 @@ def test_a_place_that_makes_no_sense_is_a_gap(told):
                     assert stream.last_event_id.startswith(series)
 
 
-def test_a_service_that_does_not_announce_them_is_told_by_name(script, connect):
+def test_a_service_without_cascade_streams_is_refused_by_name(script, connect):
     for index in (answer({"success": False}, 404), answer(b'{"extensions": [{"name": "stream", "parameters": []}]}')):
         service = script(index)
         stream = connect(service).stream_cascades()
@@ -245,7 +245,7 @@ def test_a_service_that_does_not_announce_them_is_told_by_name(script, connect):
         assert {request.path for request in service.requests} == {"/api"}
 
 
-def test_who_follows_orders_passes_over_events_that_it_does_not_know():
+def test_an_order_stream_ignores_unknown_events():
     row = '{"exchange":"okx","symbol":"BTCUSDT","side":"LONG","price":"1","qty":"1","value_usd":"1","timestamp":1}'
 
     def play(exchange):
@@ -267,16 +267,16 @@ def test_who_follows_orders_passes_over_events_that_it_does_not_know():
         ("min_usd=-1", "min_usd"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(told, query, parameter):
-    _, server, _ = told
+def test_an_invalid_argument_is_refused(replayed, query, parameter):
+    _, server, _ = replayed
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"{server.url}/api/liquidations/stream?{query}", timeout=30)
     assert refused.value.code == 400
     assert json.load(refused.value)["error"]["parameter"] == parameter
 
 
-def test_the_command_prints_them(told):
-    _, server, begin = told
+def test_the_command_prints_cascades(replayed):
+    _, server, begin = replayed
     command = [
         sys.executable,
         "-m",

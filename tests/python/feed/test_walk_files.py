@@ -32,7 +32,7 @@ def test_a_file_has_every_row_as_a_frame_has_it(demo, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["orders.parquet"]
 
 
-def test_amounts_are_exact_where_they_are_asked_for(demo, tmp_path):
+def test_amounts_are_exact_on_request(demo, tmp_path):
     file = tmp_path / "orders.parquet"
     demo.iter_orders(max_rows=500).to_parquet(file, decimals="decimal")
     table = pq.read_table(file)
@@ -41,7 +41,7 @@ def test_amounts_are_exact_where_they_are_asked_for(demo, tmp_path):
     assert table["value_usd"].to_pylist() == [row["value_usd"] for row in rows]
 
 
-def test_an_amount_that_a_file_cannot_hold_is_named_and_leaves_no_file(tmp_path):
+def test_an_amount_out_of_range_is_named_and_leaves_no_file(tmp_path):
     orders = {
         "exchange": ["okx"],
         "symbol": ["BTCUSDT"],
@@ -65,7 +65,7 @@ def test_a_file_of_no_rows_has_its_columns(demo, tmp_path):
 
 
 @pytest.mark.parametrize("taken", [0, 1, 700])
-def test_what_has_been_taken_is_not_written(demo, tmp_path, taken):
+def test_rows_already_read_are_not_written(demo, tmp_path, taken):
     walk = demo.iter_orders(max_rows=1000)
     begun = [next(walk) for _ in range(taken)]
     assert walk.to_parquet(tmp_path / "rest.parquet") == 1000 - taken
@@ -105,7 +105,7 @@ def feed(all_rows, broken):
     return play
 
 
-def test_a_walk_that_fails_leaves_what_was_there(tmp_path):
+def test_a_failed_walk_leaves_the_existing_file(tmp_path):
     file = tmp_path / "orders.parquet"
     file.write_text("before")
     with Service(feed(rows(1000), 400)) as service, liqdata.Client(service.url, retries=0) as client:
@@ -113,12 +113,12 @@ def test_a_walk_that_fails_leaves_what_was_there(tmp_path):
             client.iter_orders(page_size=100).to_parquet(file)
         assert file.read_text() == "before"
         assert [path.name for path in tmp_path.iterdir()] == ["orders.parquet"]
-        # Whoever takes the stream is told in words of its own.
+        # A consumer of the stream raises its own error with that message.
         with pytest.raises(Exception, match="UnexpectedReply: the body"):
             pa.table(client.iter_orders(page_size=100))
 
 
-def test_it_is_awaited_as_well(tmp_path):
+def test_an_async_walk_is_written_too(tmp_path):
     async def main(url):
         async with liqdata.AsyncClient(url) as client:
             return await client.iter_orders(page_size=100).to_parquet(tmp_path / "orders.parquet")
@@ -129,13 +129,13 @@ def test_it_is_awaited_as_well(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["", 7, None])
-def test_a_path_that_is_none_is_refused(demo, path):
+def test_an_invalid_path_is_refused(demo, path):
     with pytest.raises(BadQuery) as raised:
         demo.iter_orders(max_rows=1).to_parquet(path)
     assert raised.value.parameter == "path"
 
 
-def test_a_folder_is_no_file(demo, tmp_path):
+def test_a_folder_as_path_is_refused(demo, tmp_path):
     with pytest.raises(IsADirectoryError, match="is a folder"):
         demo.iter_orders(max_rows=1).to_parquet(tmp_path)
     with pytest.raises(FileNotFoundError):
@@ -164,7 +164,7 @@ def in_duckdb(walk):
     ],
     ids=["polars", "pyarrow", "reader", "duckdb"],
 )
-def test_whoever_takes_streams_takes_a_walk(demo, read):
+def test_arrow_consumers_accept_a_walk(demo, read):
     walk = demo.iter_orders(max_rows=2500)
     first = next(walk)
     frame = read(walk)
@@ -174,7 +174,7 @@ def test_whoever_takes_streams_takes_a_walk(demo, read):
     assert next(walk, None) is None
 
 
-def test_a_stream_fetches_a_piece_when_it_is_wanted():
+def test_a_stream_fetches_batches_lazily():
     with Service(feed(rows(1000), 10_000)) as service, liqdata.Client(service.url) as client:
         walk = client.iter_orders(page_size=100)
         reader = pa.RecordBatchReader.from_stream(walk)
@@ -208,7 +208,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, pieces * len(
 """
 
 
-def test_memory_stays_as_it_is_however_many_rows_are_written(tmp_path):
+def test_memory_does_not_grow_with_the_rows_written(tmp_path):
     command = [sys.executable, "-c", BOUNDED, str(tmp_path / "many.parquet"), "1000000"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, cwd=samples.HERE)
     more, written = map(int, done.stdout.split())

@@ -52,7 +52,7 @@ def expected(all_rows):
 
 
 @pytest.mark.parametrize("taken", [0, 1, 250, 999, 1000])
-def test_a_frame_holds_the_rows_that_iterating_has_left(taken):
+def test_a_frame_has_the_rows_that_were_not_iterated(taken):
     with Service(feed(rows(1000))) as service, liqdata.Client(service.url, decimals="text") as client:
         walk = client.iter_orders(page_size=100)
         begun = [next(walk) for _ in range(taken)]
@@ -78,13 +78,13 @@ def test_the_three_frames_are_those_of_a_page():
         assert frame.attrs["source"] == service.url
 
 
-def test_a_feed_without_rows_keeps_its_columns():
+def test_a_feed_without_rows_has_its_columns():
     with Service(feed([])) as service, liqdata.Client(service.url) as client:
         assert client.iter_orders().to_pandas().dtypes.equals(client.orders().to_pandas().dtypes)
         assert client.iter_orders().to_arrow().schema.equals(client.orders().to_arrow().schema)
 
 
-def test_a_walk_that_failed_goes_on_with_the_rows_that_had_come():
+def test_a_failed_walk_resumes_with_the_received_rows():
     with Service(feed(rows(900), broken=400)) as service, liqdata.Client(service.url, retries=0) as client:
         walk = client.iter_orders(page_size=100)
         with pytest.raises(liqdata.Refused):
@@ -115,17 +115,17 @@ def test_an_awaited_frame_is_the_same():
 
 def test_a_markets_walk_gives_frames_too():
     market = liqdata.demo()
-    stretch = {"start": market.now.timestamp() * 1000 - 7_200_000, "end": market.now.timestamp() * 1000 - 3_600_000}
-    stretch = {name: int(at) for name, at in stretch.items()}
-    dicts = list(market.iter_orders("BTCUSDT", **stretch))
+    bounds = {"start": market.now.timestamp() * 1000 - 7_200_000, "end": market.now.timestamp() * 1000 - 3_600_000}
+    bounds = {name: int(at) for name, at in bounds.items()}
+    dicts = list(market.iter_orders("BTCUSDT", **bounds))
     assert dicts
-    frame = market.iter_orders("BTCUSDT", **stretch).to_pandas(decimals="decimal")
+    frame = market.iter_orders("BTCUSDT", **bounds).to_pandas(decimals="decimal")
     assert frame["price"].tolist() == [row["price"] for row in dicts]
     assert len(market.iter_orders(max_rows=70_000).to_pandas()) == min(70_000, sum(1 for _ in market.iter_orders()))
-    assert len(market.iter_orders("BTCUSDT", max_rows=3, **stretch).to_pandas()) == 3
+    assert len(market.iter_orders("BTCUSDT", max_rows=3, **bounds).to_pandas()) == 3
 
 
-def test_decimals_as_text_keep_every_digit():
+def test_decimals_as_text_have_every_digit():
     sent = rows(60)
     with Service(data(sent)) as service, liqdata.Client(service.url, decimals="text") as client:
         got = client.orders()

@@ -48,7 +48,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize("asked", ASKED)
-def test_clients_walk_as_the_market_does(local, served, connect, asked):
+def test_clients_walk_like_the_market(local, served, connect, asked):
     wanted = list(local.iter_orders(**asked))
     assert connect(served).iter_orders(**asked, page_size=300) == wanted
     assert wanted or asked["end"] < NOW - weeks.DAYS * DAY
@@ -56,11 +56,11 @@ def test_clients_walk_as_the_market_does(local, served, connect, asked):
 
 def test_pages_may_end_among_the_orders_of_one_instant(local, served, connect):
     """Seven of them at one, three at another, and an order that is there twice."""
-    stretch = {"start": NOW - 10 * DAY, "end": NOW - 5 * DAY + 1, "max_rows": 60}
-    wanted = list(local.iter_orders(**stretch))
+    bounds = {"start": NOW - 10 * DAY, "end": NOW - 5 * DAY + 1, "max_rows": 60}
+    wanted = list(local.iter_orders(**bounds))
     assert [row["timestamp"] for row in wanted[:8]].count(NOW - 5 * DAY) == 7
     for page_size in (1, 2, 3, 7):
-        assert connect(served).iter_orders(**stretch, page_size=page_size) == wanted
+        assert connect(served).iter_orders(**bounds, page_size=page_size) == wanted
 
 
 @pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
@@ -73,8 +73,8 @@ def test_a_page_of_orders_of_any_time_is_that_of_the_market(local, served, conne
         {"start": "2026-05-20", "end": "2026-05-21", "symbol": ["BTC", "ETH"], "exchange": "okx"},
         {"start": 1, "end": 2},
     ):
-        told, wanted = client.orders(**asked), local.orders(**asked)
-        assert told == wanted, asked
+        answered, wanted = client.orders(**asked), local.orders(**asked)
+        assert answered == wanted, asked
     every = list(local.iter_orders(end=NOW - 5 * DAY + 1))
     assert list(local.orders(end=NOW - 5 * DAY + 1, limit=4, offset=5)) == every[5:9]
     with pytest.raises(BadQuery, match="is not after the start") as refused:
@@ -95,7 +95,7 @@ def counted(rows):
     return Counter(tuple(row.values()) for row in rows)
 
 
-def test_nothing_is_lost_or_doubled_while_orders_arrive(tmp_path):
+def test_a_walk_during_arrivals_returns_each_row_once(tmp_path):
     """Late ones among them: newer than what was read, older, of the very instant that is being read."""
     path = weeks.write(tmp_path / "archive")
     with liqdata.open(path) as market, liqdata.serve(market) as server, liqdata.Client(server.url) as client:
@@ -118,7 +118,7 @@ def test_nothing_is_lost_or_doubled_while_orders_arrive(tmp_path):
         assert [row["price"] for row in given if row["timestamp"] == at - 10 * DAY][-1] == 9
 
 
-def test_a_thousand_orders_of_one_instant_are_refused_rather_than_asked_for_ever(tmp_path):
+def test_a_thousand_orders_of_one_instant_are_refused(tmp_path):
     one = {**FEED[0], "timestamp": NOW - 3 * DAY}
     rows = [dict(one, price=Decimal(price)) for price in range(1, 1102)] + [dict(one, timestamp=NOW)]
     path = weeks.write(tmp_path / "archive", columns(rows))
@@ -131,7 +131,7 @@ def test_a_thousand_orders_of_one_instant_are_refused_rather_than_asked_for_ever
         assert walk.complete is None
 
 
-def test_an_iterator_says_whether_it_gave_everything(local, served):
+def test_an_iterator_has_a_completeness_flag(local, served):
     with liqdata.Client(served.url) as client:
         for source in (local, client):
             walk = source.iter_orders("BTC")
@@ -188,7 +188,7 @@ def foreign(index):
     ],
     ids=["no list", "a forbidden list", "a page of HTML", "a list without it"],
 )
-def test_a_service_without_a_past_gives_its_feed_and_says_that_it_is_not_all(script, index):
+def test_a_service_without_history_returns_its_feed_as_incomplete(script, index):
     service = script(foreign(index))
     with liqdata.Client(service.url) as client:
         walk = client.iter_orders(page_size=3)
@@ -200,7 +200,7 @@ def test_a_service_without_a_past_gives_its_feed_and_says_that_it_is_not_all(scr
     assert all(not {"start", "end", "as_of"} & request.query.keys() for request in service.requests)
 
 
-def test_what_keeps_the_list_from_being_read_ends_no_walk_silently(script):
+def test_a_failure_to_read_the_endpoint_list_fails_the_walk(script):
     service = script(foreign(answer({}, 401)))
     with liqdata.Client(service.url, retries=0) as client:
         walk = client.iter_orders()
@@ -211,7 +211,7 @@ def test_what_keeps_the_list_from_being_read_ends_no_walk_silently(script):
 
 
 @pytest.mark.parametrize("parameter", ["start", "end", "as_of"])
-def test_a_stretch_is_not_asked_of_a_service_that_does_not_announce_it(script, connect, parameter):
+def test_a_time_range_is_refused_for_services_without_it(script, connect, parameter):
     service = script(foreign(answer({"success": False}, 404)))
     client = connect(service)
     for ask in (client.iter_orders, client.orders):
@@ -221,7 +221,7 @@ def test_a_stretch_is_not_asked_of_a_service_that_does_not_announce_it(script, c
     assert {request.path for request in service.requests} == {"/api"}
 
 
-def test_a_server_that_answers_nothing_about_the_past_says_so(local):
+def test_a_server_without_queries_of_the_past_refuses_them(local):
     with (
         liqdata.serve(local, limits={"past": 0}) as server,
         liqdata.Client(server.url) as client,

@@ -23,7 +23,7 @@ def recipe(page):
 
 
 def written(code):
-    """How many lines somebody has to write."""
+    """The number of lines to write."""
     return sum(1 for line in code.splitlines() if line.strip() and not line.lstrip().startswith("#"))
 
 

@@ -10,7 +10,7 @@ import liqdata
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".zip"])
 @pytest.mark.parametrize("header", [LIQUIDATIONS, None])
-def test_liquidation_snapshots_stand_twice_and_are_kept_once(tmp_path, folder, ending, header):
+def test_duplicate_liquidation_snapshots_are_stored_once(tmp_path, folder, ending, header):
     lines = [force(1), force(1), force(2, "BUY", "0.5"), force(2, "BUY", "0.5")]
     file = written(tmp_path, f"BTCUSDT-liquidationSnapshot-2024-01-02{ending}", *lines, header=header)
     done = liqdata.ingest(folder, file)
@@ -36,7 +36,7 @@ def test_quantities_of_coin_margined_contracts_are_contracts(tmp_path, folder, c
     assert row["qty"] == Decimal(7 * worth) / 40_000
 
 
-def test_a_day_of_snapshots_is_covered_and_said_to_be_a_sample(tmp_path, folder):
+def test_a_day_of_snapshots_is_covered_and_marked_as_sampled(tmp_path, folder):
     name = "BTCUSDT-liquidationSnapshot-2024-01-{:02}.csv"
     files = [
         written(tmp_path, name.format(2), force(5 * MINUTE), header=LIQUIDATIONS),
@@ -52,7 +52,7 @@ def test_a_day_of_snapshots_is_covered_and_said_to_be_a_sample(tmp_path, folder)
         assert {row["timestamp"]: row["covered"] for row in covered}[START] == 1.0
 
 
-def test_an_order_of_which_nothing_was_filled_is_refused_by_reason(tmp_path, folder):
+def test_an_unfilled_order_is_refused_by_reason(tmp_path, folder):
     lines = [force(1), force(2, qty="0", status="EXPIRED"), force(3, qty="0", status="NEW"), force(4, side="HOLD")]
     file = written(tmp_path, "BTCUSDT-liquidationSnapshot-2024-01-02.csv", *lines, header=LIQUIDATIONS)
     done = liqdata.ingest(folder, file)
@@ -99,7 +99,7 @@ def test_metrics_are_open_interest_in_coins_whatever_the_margin(tmp_path, folder
 
 @pytest.mark.parametrize("header", [KLINES, None])
 @pytest.mark.parametrize("unit", [1, 1000])
-def test_klines_are_bars_with_and_without_a_header_in_milliseconds_and_in_microseconds(tmp_path, folder, header, unit):
+def test_klines_are_read_with_and_without_a_header_in_either_unit(tmp_path, folder, header, unit):
     lines = [kline(place, unit=unit) for place in range(3)]
     file = written(tmp_path, "BTCUSDT-1m-2024-01-02.zip", *lines, header=header)
     done = liqdata.ingest(folder, file)
@@ -157,7 +157,7 @@ def test_bars_of_two_contracts_of_a_coin_are_not_mixed(tmp_path, folder):
     assert any("the contract is dated" in reason for reason in done.refused)
 
 
-def test_a_contract_that_came_later_is_refused_in_another_ingest_as_well(tmp_path, folder):
+def test_a_later_ingest_refuses_a_second_contract_of_a_coin(tmp_path, folder):
     def ticker(exchange, symbol, value):
         at = START * 1000
         line = f"{exchange},{symbol},{at + len(symbol) * 1000},{at},,0.0001,,{value},40001,40000,40000"
@@ -173,7 +173,7 @@ def test_a_contract_that_came_later_is_refused_in_another_ingest_as_well(tmp_pat
     assert liqdata.ingest(folder, ticker("binance-delivery", "BTCUSD_PERP", "1000")).new == 0
 
 
-def test_a_bar_that_the_archive_has_otherwise_is_refused_and_stays_as_it_was(tmp_path, folder):
+def test_a_bar_that_contradicts_the_archive_is_refused(tmp_path, folder):
     liqdata.ingest(folder, written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0), kline(1)))
     other = written(tmp_path, "BTCUSDT-1m-2024-01.csv", kline(0), kline(1, volume="8"), kline(2))
     done = liqdata.ingest(folder, other)

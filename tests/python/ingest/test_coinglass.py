@@ -21,7 +21,7 @@ def prices(folder, hours=3):
     return written(folder, "BTCUSDT-1h-prices.csv", *lines, header=PRICES)
 
 
-def test_prices_are_bars_whose_volume_is_brought_to_coins_at_the_middle_of_the_bar(tmp_path, folder):
+def test_volume_of_price_bars_is_converted_to_coins_at_their_middle(tmp_path, folder):
     file = prices(tmp_path)
     with pytest.raises(BadQuery, match="give exchange="):
         liqdata.ingest(folder, file)
@@ -42,7 +42,7 @@ def test_volume_that_does_not_come_out_even_in_coins_has_eight_decimals(tmp_path
         assert [row["volume"] for row in market.bars("BTC", interval="1h")] == [333.33333333]
 
 
-def test_open_interest_is_that_of_the_end_of_its_period_in_the_unit_that_is_named(tmp_path, folder):
+def test_open_interest_is_the_close_of_its_period_in_the_named_unit(tmp_path, folder):
     lines = [f"{START + place * HOUR},{place},9,1,{1000 + place}" for place in range(3)]
     file = written(tmp_path, "BTC_USDT-1h-oi.csv", *lines, header=OHLC)
     for name in ("coinglass_open_interest_usd", "coinglass_open_interest_coins"):
@@ -55,7 +55,7 @@ def test_open_interest_is_that_of_the_end_of_its_period_in_the_unit_that_is_name
     assert rows == [(START + (place + 1) * HOUR, 1000 + place) for place in range(3)]
 
 
-def test_open_interest_in_usd_comes_after_the_bars_beside_it_and_without_a_price_is_refused_alone(tmp_path, folder):
+def test_open_interest_in_usd_uses_bars_of_the_same_ingest(tmp_path, folder):
     bars = prices(tmp_path)
     lines = [f"{START + place * HOUR},1,9,1,{1_000_000 * (place + 3)}" for place in (-2, -1, 0, 1)]
     file = written(tmp_path, "BTCUSDT-1h-oi.csv", *lines, header=OHLC)
@@ -70,7 +70,7 @@ def test_open_interest_in_usd_comes_after_the_bars_beside_it_and_without_a_price
     assert rows == pytest.approx({START: 2e6 / 99, START + HOUR: 3e6 / 101, START + 2 * HOUR: 4e6 / 102})
 
 
-def test_a_table_of_open_interest_in_usd_is_read_as_csv_beside_its_bars(tmp_path, folder):
+def test_a_csv_of_open_interest_in_usd_is_read_with_its_bars(tmp_path, folder):
     first = written(
         tmp_path,
         "interest.csv",
@@ -116,7 +116,7 @@ def readings(*amounts):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_reading_that_is_implausible_as_usd_is_refused_alone_and_the_rest_goes_in(tmp_path, folder, ending):
+def test_an_implausible_reading_in_usd_is_refused_alone(tmp_path, folder, ending):
     liqdata.ingest(folder, prices(tmp_path, hours=24), exchange="binance")
     # One of them is what the others are in coins.
     amounts = [50_000.0, 50_001.0, 50_002.0, 500.0, 50_004.0, 50_005.0]
@@ -129,16 +129,16 @@ def test_a_reading_that_is_implausible_as_usd_is_refused_alone_and_the_rest_goes
     assert done.first[NO_USD].startswith(f"{file}:{row} (500 USD at the price ")
     assert "read as base units it is" in done.first[NO_USD]
     with liqdata.open(folder) as market:
-        kept = list(market.open_interest("BTC", start=START))
-    held = [row["open_interest"] for row in kept if row["exchange"] == "binance"]
+        rows = list(market.open_interest("BTC", start=START))
+    stored = [row["open_interest"] for row in rows if row["exchange"] == "binance"]
     in_coins = [amount / (101 + place % 3) for place, amount in enumerate(amounts) if amount != 500.0]
-    assert held == pytest.approx(in_coins)
+    assert stored == pytest.approx(in_coins)
     again = liqdata.ingest(folder, file)
     assert (again.new, again.repeated, again.refused) == (0, 5, {NO_USD: 1})
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_file_most_of_which_is_no_usd_is_refused_whole_and_what_came_before_it_stays(tmp_path, folder, ending):
+def test_a_file_with_mostly_implausible_usd_is_refused_whole(tmp_path, folder, ending):
     liqdata.ingest(folder, prices(tmp_path, hours=24), exchange="binance")
     before = written(tmp_path, "a.csv", f"{START + HOUR},BTC,okx,60000", header="t,coin,venue,oi_usd")
     file = interest(tmp_path, f"b.{ending}", readings(50_000.0, 50_000.0, *[500.0] * 6))
@@ -171,7 +171,7 @@ def test_readings_of_parquet_without_a_price_are_refused_alone(tmp_path, folder)
         "timestamp,coin,total_usd,long_usd,short_usd",
     ],
 )
-def test_totals_of_periods_are_no_orders_and_go_to_a_market_of_tables(tmp_path, folder, header):
+def test_totals_of_periods_are_refused_as_orders_and_suit_tables(tmp_path, folder, header):
     cells = header.count(",") - 1
     file = written(
         tmp_path, "BTC-1h.csv", ",".join([str(START), *["BTC"] * (cells > 1), *["7"] * cells]), header=header
@@ -183,7 +183,7 @@ def test_totals_of_periods_are_no_orders_and_go_to_a_market_of_tables(tmp_path, 
     assert not folder.exists()
 
 
-def test_totals_in_parquet_are_told_the_same(tmp_path, folder):
+def test_totals_in_parquet_are_refused_alike(tmp_path, folder):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     file = tmp_path / "totals.parquet"
     parquet.write_table(pyarrow.table({"timestamp": [1], "coin": ["BTC"], "long_usd": [1.0], "short_usd": [2.0]}), file)
@@ -191,7 +191,7 @@ def test_totals_in_parquet_are_told_the_same(tmp_path, folder):
         liqdata.ingest(folder, file)
 
 
-def test_answers_and_orders_of_coinglass_say_what_to_bring_instead(tmp_path, folder):
+def test_unsupported_coinglass_files_are_refused_with_an_alternative(tmp_path, folder):
     answer = Path(tmp_path, "answer.json")
     answer.write_text(json.dumps({"code": "0", "data": []}))
     with pytest.raises(BadQuery, match="history of prices or open interest to a CSV file"):

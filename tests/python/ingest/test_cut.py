@@ -23,18 +23,18 @@ CHILD = """
     import liqdata
 
     start, orders, minutes = map(int, sys.argv[2:])
-    whose = ["binance", "okx"]
+    exchanges = ["binance", "okx"]
     tables = {
         "orders": {
             "timestamp": np.arange(orders) * 7_000 + start,
-            "exchange": whose * (orders // 2),
+            "exchange": exchanges * (orders // 2),
             "symbol": ["BTCUSDT", "ETHUSDT"] * (orders // 2),
             "side": ["LONG", "SHORT"] * (orders // 2),
             **{name: np.full(orders, 1.0) for name in ("price", "qty", "value_usd")},
         },
         "bars": {
             "timestamp": np.arange(minutes) // 2 * 60_000 + start,
-            "exchange": whose * (minutes // 2),
+            "exchange": exchanges * (minutes // 2),
             "symbol": ["BTC"] * minutes,
             "interval": ["1m"] * minutes,
             **{name: np.full(minutes, 1.0) for name in ("open", "high", "low", "close", "volume")},
@@ -61,7 +61,7 @@ def counted(archive):
         return sum(row["cnt"] or 0 for row in rows), sum(row["volume"] for row in market.bars("BTC"))
 
 
-def test_tables_that_are_killed_on_their_way_leave_nothing_half_and_the_next_time_brings_the_rest(tmp_path):
+def test_a_killed_ingest_of_tables_is_completed_by_the_next_one(tmp_path):
     process, began = begun(tmp_path / "whole")
     assert process.stdout.readline() == f"{ORDERS + MINUTES} 0\n"
     lasted = time.monotonic() - began
@@ -69,7 +69,7 @@ def test_tables_that_are_killed_on_their_way_leave_nothing_half_and_the_next_tim
     process.stdout.close()
     wanted = counted(tmp_path / "whole")
     assert wanted == (ORDERS, MINUTES)
-    killed = kept = 0
+    killed = resumed = 0
     for number in range(KILLS):
         archive = tmp_path / f"killed-{number}"
         process, began = begun(archive)
@@ -90,7 +90,7 @@ def test_tables_that_are_killed_on_their_way_leave_nothing_half_and_the_next_tim
         process.wait()
         process.stdout.close()
         assert new + repeated == ORDERS + MINUTES
-        kept += repeated > 0
+        resumed += repeated > 0
         assert list(liqdata.archive.verify(archive)) == []
         assert counted(archive) == wanted
     assert killed > 0
@@ -135,7 +135,7 @@ def made(form, columns, folder):
         *((name, cell) for name in ("entry_price", "liquidation_price") for cell in NO_NUMBERS[1:]),
     ],
 )
-def test_a_position_with_a_cell_that_is_no_number_is_refused_by_column_and_row(tmp_path, form, column, cell):
+def test_an_invalid_number_of_a_position_is_refused_by_column_and_row(tmp_path, form, column, cell):
     columns = POSITIONS | {column: [*POSITIONS[column][:2], cell]}
     files, tables = made(form, columns, tmp_path)
     with pytest.raises(BadQuery, match=f'column "{column}", row 2:') as refused:
@@ -146,7 +146,7 @@ def test_a_position_with_a_cell_that_is_no_number_is_refused_by_column_and_row(t
 
 @pytest.mark.parametrize("form", ["columns", "pandas", "arrow", "parquet"])
 @pytest.mark.parametrize("cell", [float("inf"), -1.0, 0.0])
-def test_a_position_of_an_impossible_leverage_is_refused_alone_and_named(tmp_path, form, cell):
+def test_a_position_with_an_impossible_leverage_is_refused_alone_and_named(tmp_path, form, cell):
     files, tables = made(form, POSITIONS | {"leverage": [10.0, 5.0, cell]}, tmp_path)
     done = liqdata.ingest(tmp_path / "archive", *files, **tables)
     reason = "positions: leverage cannot be stored exactly"
@@ -156,7 +156,7 @@ def test_a_position_of_an_impossible_leverage_is_refused_alone_and_named(tmp_pat
 
 @pytest.mark.parametrize("form", ["columns", "arrow", "parquet"])
 @pytest.mark.parametrize("column", ["timestamp", "side", "value_usd"])
-def test_a_position_without_what_it_needs_is_refused_by_column_and_row(tmp_path, form, column):
+def test_a_position_without_a_required_cell_is_refused_by_column_and_row(tmp_path, form, column):
     columns = POSITIONS | {column: [POSITIONS[column][0], None, POSITIONS[column][2]]}
     files, tables = made(form, columns, tmp_path)
     with pytest.raises(BadQuery, match=f'column "{column}", row 1:') as refused:
@@ -166,7 +166,7 @@ def test_a_position_without_what_it_needs_is_refused_by_column_and_row(tmp_path,
 
 @pytest.mark.parametrize("cell", [None, float("nan")])
 @pytest.mark.parametrize("form", ["columns", "pandas", "arrow", "parquet"])
-def test_a_position_without_what_may_be_missing_is_kept(tmp_path, form, cell):
+def test_a_position_without_optional_cells_is_stored(tmp_path, form, cell):
     absent = {name: [*POSITIONS[name][:2], cell] for name in ("entry_price", "leverage", "liquidation_price")}
     files, tables = made(form, POSITIONS | absent, tmp_path)
     assert liqdata.ingest(tmp_path / "archive", *files, **tables).new == 3

@@ -74,7 +74,7 @@ def test_bars_that_are_not_closed_and_readings_to_come_are_refused(folder):
 
 
 @pytest.mark.parametrize("form", ["table", "csv"])
-def test_a_worth_that_contradicts_price_and_quantity_is_refused(tmp_path, folder, form):
+def test_a_value_that_contradicts_price_and_quantity_is_refused(tmp_path, folder, form):
     worth = [6000.0, 6_000_000_000.0, 59_000.0, 599.0, 601.0]
     columns = some_orders([START + row for row in range(5)], value_usd=worth)
     given = {"orders": columns} if form == "table" else {}
@@ -99,7 +99,7 @@ def test_a_worth_that_contradicts_price_and_quantity_is_refused(tmp_path, folder
     ],
 )
 @pytest.mark.parametrize("form", ["table", "csv"])
-def test_what_is_not_counted_in_coins_and_dollars_is_not_judged(tmp_path, folder, exchange, symbol, form):
+def test_rows_in_other_units_are_not_checked_for_outliers(tmp_path, folder, exchange, symbol, form):
     columns = some_orders([START], exchange=[exchange], symbol=[symbol], value_usd=[300.0])
     files, given = ([], {"orders": columns}) if form == "table" else ([as_csv(tmp_path, columns)], {})
     assert liqdata.ingest(folder, *files, **given).new == 1

@@ -113,7 +113,7 @@ def database(folder):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_not_read_is_named_as_what_it_is(tmp_path, folder, body, said):
+def test_unsupported_files_are_refused_by_their_kind(tmp_path, folder, body, said):
     file = tmp_path / "given.csv"
     file.write_bytes(body(tmp_path) if callable(body) else body)
     with pytest.raises(BadQuery, match="files: ") as refused:
@@ -149,7 +149,7 @@ def test_candles_of_freqtrade_have_pair_and_kind_in_the_name(tmp_path, folder, w
         liqdata.ingest(folder, marks, exchange="bybit")
 
 
-def test_the_perpetual_of_freqtrade_is_that_of_binance(tmp_path, folder):
+def test_perpetual_names_of_freqtrade_are_those_of_binance(tmp_path, folder):
     (tmp_path / "SOL_USDT_USDT-5m-futures.json").write_text(json.dumps(BARS))
     liqdata.ingest(folder, tmp_path / "SOL_USDT_USDT-5m-futures.json", exchange="binance")
     later = kline(3, length=5 * MINUTE)
@@ -283,7 +283,7 @@ def test_prices_are_never_advised_to_be_read_as_open_interest(tmp_path, folder):
         assert "give format" not in str(refused.value)
 
 
-def test_json_is_cut_short_only_where_it_ends_before_its_end(tmp_path, folder):
+def test_only_json_without_its_end_is_truncated(tmp_path, folder):
     file = tmp_path / "ETH_USDT-5m.json"
     file.write_text(json.dumps([[*row, 500, True] for row in BARS]))
     done = liqdata.ingest(folder, file, exchange="okx")

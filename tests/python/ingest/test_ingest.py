@@ -26,7 +26,7 @@ RECORDED = os.environ.get("LIQDATA_REAL_DATA")
         ("x.csv", "timestamp,open,high,low,close,volume\n1704153600000,1,2,1,1,1\n", "give exchange="),
     ],
 )
-def test_what_is_not_clear_is_refused_before_anything_is_written(tmp_path, folder, name, text, said):
+def test_an_ambiguous_ingest_is_refused_before_anything_is_written(tmp_path, folder, name, text, said):
     good = written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0))
     file = tmp_path / name
     file.write_text(text)
@@ -49,14 +49,14 @@ def test_what_is_not_clear_is_refused_before_anything_is_written(tmp_path, folde
         ({}, "files"),
     ],
 )
-def test_questions_nobody_can_mean_name_the_parameter(folder, asked, parameter):
+def test_an_invalid_argument_is_refused_by_its_parameter(folder, asked, parameter):
     with pytest.raises(BadQuery) as refused:
         liqdata.ingest(folder, **asked)
     assert refused.value.parameter == parameter
     assert "allowed: " in str(refused.value)
 
 
-def test_files_that_are_none_are_refused(tmp_path, folder):
+def test_missing_files_and_folders_are_refused(tmp_path, folder):
     for file in (tmp_path / "nowhere.csv", tmp_path):
         with pytest.raises(BadQuery, match="files: "):
             liqdata.ingest(folder, file)
@@ -76,7 +76,7 @@ def test_a_path_may_have_any_spelling(tmp_path, folder, lead):
 
 
 @pytest.mark.parametrize("cut", ["line", "gzip", "zip"])
-def test_a_file_that_is_cut_short_gives_what_it_has_and_says_where_it_ends(tmp_path, folder, cut):
+def test_a_truncated_file_gives_its_rows_and_names_its_end(tmp_path, folder, cut):
     lines = [kline(place) for place in range(900)]
     ending = {"line": ".csv", "gzip": ".csv.gz", "zip": ".zip"}[cut]
     file = written(tmp_path, f"BTCUSDT-1m-2024-01-02{ending}", *lines)
@@ -103,7 +103,7 @@ def test_a_file_that_is_cut_short_gives_what_it_has_and_says_where_it_ends(tmp_p
     assert (again.new, again.repeated, again.refused, again.cut_short) == (900 - done.new, done.new, {}, ())
 
 
-def test_while_a_collector_writes_nobody_else_does(tmp_path, folder):
+def test_an_ingest_is_refused_while_a_collector_writes(tmp_path, folder):
     writer = _core.ArchiveWriter(folder)
     file = written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0))
     with pytest.raises(ArchiveError, match=f"is being written by process {os.getpid()}"):
@@ -112,7 +112,7 @@ def test_while_a_collector_writes_nobody_else_does(tmp_path, folder):
     assert liqdata.ingest(folder, file).new == 1
 
 
-def test_rows_of_a_day_that_is_not_over_go_through_the_journal(folder):
+def test_rows_of_an_unfinished_day_go_through_the_journal(folder):
     now = int(time.time() * 1000) // MINUTE * MINUTE - 5 * MINUTE
     bars = {
         "timestamp": [now, now + MINUTE],
@@ -129,7 +129,7 @@ def test_rows_of_a_day_that_is_not_over_go_through_the_journal(folder):
         assert len(list(market.bars("BTC", interval="1m"))) == 2
 
 
-def test_a_market_that_is_open_sees_what_was_ingested(tmp_path, folder):
+def test_an_open_market_sees_ingested_rows(tmp_path, folder):
     liqdata.ingest(folder, written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0)))
     with liqdata.open(folder) as market:
         assert len(list(market.bars("BTC", interval="1m"))) == 1
@@ -140,20 +140,20 @@ def test_a_market_that_is_open_sees_what_was_ingested(tmp_path, folder):
         assert market.coins("24h")[0]["coin"] == "BTC"
 
 
-def test_one_row_is_told_as_one(tmp_path, folder):
+def test_one_row_is_reported_in_the_singular(tmp_path, folder):
     done = liqdata.ingest(folder, written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0)))
     assert str(done) == "1 row read: 1 new, 0 repeated, 0 refused"
 
 
-def test_the_command_says_what_it_did_and_fails_where_everything_was_refused(tmp_path, folder, capsys):
+def test_the_command_prints_its_counts_and_fails_without_accepted_rows(tmp_path, folder, capsys):
     good = written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0), "x,1,1,1,1,1,1,1,1,1,1,1")
     assert cli.main(["ingest", str(folder), str(good)]) == 0
     out = capsys.readouterr().out
     assert f"{good}: binance_klines" in out
     assert "2 rows read: 1 new, 0 repeated, 1 refused" in out
     assert cli.main(["ingest", str(folder), str(good), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["new"], told["repeated"], sum(told["refused"].values())) == (0, 1, 1)
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["new"], printed["repeated"], sum(printed["refused"].values())) == (0, 1, 1)
     bad = written(tmp_path, "BTCUSDT-liquidationSnapshot-2024-01-02.csv", force(1, side="?"), header=LIQUIDATIONS)
     assert cli.main(["ingest", str(folder), str(bad)]) == 1
     assert cli.main(["ingest", str(folder), str(tmp_path / "nowhere.csv")]) == 2
@@ -161,7 +161,7 @@ def test_the_command_says_what_it_did_and_fails_where_everything_was_refused(tmp
 
 
 @pytest.mark.skipif(RECORDED is None, reason="LIQDATA_REAL_DATA is not set")
-def test_recorded_files_come_in_whole(folder):
+def test_recorded_files_are_ingested_completely(folder):
     market_files = Path(RECORDED) / "market"
     if not market_files.is_dir():
         pytest.skip("there is no folder of recorded market data")

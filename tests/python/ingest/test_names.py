@@ -1,4 +1,4 @@
-"""Whose the rows of an ingest may be: a misspelt exchange makes no new one."""
+"""The exchange of ingested rows: a misspelt name makes no new exchange."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from liqdata import cli
 from liqdata.errors import BadQuery
 
 ROW = {"timestamp": [START], "symbol": ["BTCUSDT"], "exchange": ["bnance"]}
-OF_NOBODY = {
+UNKNOWN_EXCHANGE = {
     "orders": {**ROW, "side": ["LONG"], "price": [100.0], "qty": [1.0], "value_usd": [100.0]},
     "bars": {**ROW, "interval": ["5m"], "open": [1.0], "high": [1.0], "low": [1.0], "close": [1.0], "volume": [1.0]},
     "open_interest": {**ROW, "open_interest": [5.0]},
@@ -27,9 +27,9 @@ OF_NOBODY = {
 }
 
 
-@pytest.mark.parametrize("kind", OF_NOBODY)
+@pytest.mark.parametrize("kind", UNKNOWN_EXCHANGE)
 def test_a_misspelt_exchange_makes_no_new_one(folder, kind):
-    table = OF_NOBODY[kind]
+    table = UNKNOWN_EXCHANGE[kind]
     twice = {name: cells * 2 for name, cells in table.items()} | {"exchange": ["OKEX", "bnance"]}
     twice["timestamp"] = [START, START + 5 * MINUTE]
     with pytest.raises(BadQuery) as refused:
@@ -48,14 +48,16 @@ def test_a_misspelt_exchange_makes_no_new_one(folder, kind):
 
     liqdata.ingest(folder, **{kind: table}, new_exchange=True)
     # A name that the archive has is known, whichever table it stands in.
-    for other, named in OF_NOBODY.items():
+    for other, named in UNKNOWN_EXCHANGE.items():
         liqdata.ingest(folder, **{other: named})
     assert liqdata.ingest(folder, **{kind: table}).repeated == 1
 
 
 @pytest.mark.parametrize("made", [dict, pd.DataFrame, pl.DataFrame], ids=["dict", "pandas", "polars"])
-def test_orders_that_do_not_say_whose_they_are_are_those_of_the_exchange_that_is_given(folder, made):
-    named = {name: cells * 2 for name, cells in OF_NOBODY["orders"].items()} | {"timestamp": [START, START + MINUTE]}
+def test_orders_without_an_exchange_get_the_given_one(folder, made):
+    named = {name: cells * 2 for name, cells in UNKNOWN_EXCHANGE["orders"].items()} | {
+        "timestamp": [START, START + MINUTE]
+    }
     nameless = made({name: cells for name, cells in named.items() if name != "exchange"})
     with pytest.raises(BadQuery, match=r'orders: column "exchange" is missing'):
         liqdata.ingest(folder, orders=nameless)
@@ -64,20 +66,20 @@ def test_orders_that_do_not_say_whose_they_are_are_those_of_the_exchange_that_is
         liqdata.ingest(folder, orders=some)
     assert not Path(folder, "journal.sqlite").exists()
 
-    def whose():
+    def exchanges():
         with liqdata.open(folder) as market:
             return [row["exchange"] for row in market.iter_orders(start=START)]
 
     assert liqdata.ingest(folder, orders=some, exchange="Binance").new == 2
-    assert sorted(whose()) == ["binance", "okx"]
+    assert sorted(exchanges()) == ["binance", "okx"]
     done = liqdata.ingest(folder, orders=nameless, exchange="binance")
     assert (done.new, done.repeated) == (1, 1)
-    assert sorted(whose()) == ["binance", "binance", "okx"]
+    assert sorted(exchanges()) == ["binance", "binance", "okx"]
 
 
 @pytest.mark.parametrize("kind", ["orders", "bars", "open_interest"])
-def test_lines_of_an_exchange_nobody_knows_are_refused_and_read_again_once_it_is(tmp_path, folder, kind):
-    table = OF_NOBODY[kind]
+def test_lines_of_an_unknown_exchange_are_refused_until_it_is_accepted(tmp_path, folder, kind):
+    table = UNKNOWN_EXCHANGE[kind]
     cells = [",".join(str(column[0]) for column in table.values())]
     cells += [line.replace("bnance", "okex").replace(str(START), str(START + 5 * MINUTE)) for line in cells]
     file = written(tmp_path, "table.csv", *cells, header=",".join(table))
@@ -85,7 +87,7 @@ def test_lines_of_an_exchange_nobody_knows_are_refused_and_read_again_once_it_is
     reason = "exchange: not a known exchange (new_exchange=True or --new-exchange accepts it)"
     assert (done.rows, done.new, done.refused) == (2, 1, {reason: 1})
     assert done.first[reason] == f'{file}:2 ("bnance" (did you mean "binance"?))'
-    # Nothing is taken for read: the same file is asked for anew, and its line is there.
+    # The file is not recorded as read: the next ingest reads it again and finds the line.
     assert liqdata.ingest(folder, file).refused == {reason: 1}
     assert liqdata.ingest(folder, file, new_exchange=True).new == 1
     assert liqdata.ingest(folder, file).repeated == 2
@@ -101,5 +103,5 @@ def test_an_exchange_of_ones_own_on_the_command_line(tmp_path, folder, capsys):
 
 
 @pytest.mark.parametrize("name", ["hyperliquid", "Hyperliquid", "okex", "gateio", "lighter-rh", "coinex", "orderly"])
-def test_every_exchange_that_is_listened_to_is_known_in_every_spelling(folder, name):
-    assert liqdata.ingest(folder, orders=OF_NOBODY["orders"] | {"exchange": [name]}).new == 1
+def test_every_collected_exchange_is_known_in_every_spelling(folder, name):
+    assert liqdata.ingest(folder, orders=UNKNOWN_EXCHANGE["orders"] | {"exchange": [name]}).new == 1

@@ -22,7 +22,7 @@ pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 STATUS = Path("/proc/self/status")
-# What is beyond what is held at once of either file; of 600,000 rows that are held there are 130 MiB more.
+# Allowed growth beyond one batch of either file; 600,000 rows in memory would take 130 MiB more.
 MOST_GROWTH = 64 << 20
 LONG_TEXT = 1_000
 
@@ -47,7 +47,7 @@ def orders(rows, start=START, apart=1_000, chance=7):
     return pyarrow.table(many.columns(start + np.arange(rows) * apart, np.random.default_rng(chance)))
 
 
-@pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc, which tells what a process holds")
+@pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc, which shows the memory of a process")
 @pytest.mark.parametrize("group", [100_000, None], ids=["many groups of rows", "one group of rows"])
 def test_a_long_file_takes_the_memory_of_a_shorter_one(tmp_path, group):
     """Of a file that is about as long as what is held at once, and one of four times that."""
@@ -66,9 +66,9 @@ def test_a_long_file_takes_the_memory_of_a_shorter_one(tmp_path, group):
     assert grown[1] - grown[0] < MOST_GROWTH, grown
 
 
-@pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc, which tells what a process holds")
-def test_of_the_columns_of_a_file_those_that_are_meant_alone_are_read(tmp_path):
-    """A column of text that is long beside them takes no memory."""
+@pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc, which shows the memory of a process")
+def test_only_the_needed_columns_of_a_file_are_read(tmp_path):
+    """A long column of text that is not needed takes no memory."""
     rows = 60_000
     text = np.random.default_rng(5).bytes(rows * LONG_TEXT // 2).hex()
     raw = [text[place : place + LONG_TEXT] for place in range(0, len(text), LONG_TEXT)]
@@ -84,7 +84,7 @@ def test_of_the_columns_of_a_file_those_that_are_meant_alone_are_read(tmp_path):
         assert new == rows
         grown.append(peak)
     assert file.stat().st_size > rows * LONG_TEXT // 4
-    print(f"{grown[1] / 1e6:.1f} MB beside {grown[0] / 1e6:.1f}")
+    print(f"{grown[1] / 1e6:.1f} MB against {grown[0] / 1e6:.1f}")
     assert grown[1] - grown[0] < 16 << 20, grown
 
 
@@ -92,7 +92,7 @@ def test_of_the_columns_of_a_file_those_that_are_meant_alone_are_read(tmp_path):
     "names, known",
     [(("time", "ts"), "timestamp"), (("symbol", "SYMBOL"), "symbol"), (("venue", "Venue"), "exchange")],
 )
-def test_a_column_that_stands_twice_is_refused_before_anything_is_read(tmp_path, folder, names, known):
+def test_a_duplicate_column_is_refused_before_anything_is_read(tmp_path, folder, names, known):
     liqdata.ingest(folder, orders=orders(10))
     before = (folder / "ingested.jsonl").read_bytes()
     good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
@@ -113,7 +113,7 @@ def test_a_column_that_stands_twice_is_refused_before_anything_is_read(tmp_path,
     assert liqdata.ingest(folder, good, bad).new == 20
 
 
-def test_a_row_that_cannot_be_read_is_refused_with_the_name_of_its_file(tmp_path, folder):
+def test_an_unreadable_row_is_refused_with_the_name_of_its_file(tmp_path, folder):
     files = [tmp_path / f"m{month}.parquet" for month in (1, 2, 3)]
     for month, file in enumerate(files):
         table = orders(10, start=START + month * DAY).to_pydict()
@@ -146,7 +146,7 @@ def cells(column, cell, kind):
 
 @pytest.mark.parametrize("cell", [None, float("nan"), float("inf")])
 @pytest.mark.parametrize("column", ["price", "qty", "value_usd"])
-def test_a_double_that_is_none_is_refused_alone(tmp_path, folder, column, cell):
+def test_a_double_that_is_no_number_is_refused_alone(tmp_path, folder, column, cell):
     parquet.write_table(cells(column, cell, pyarrow.float64()), tmp_path / "orders.parquet")
     done = liqdata.ingest(folder, tmp_path / "orders.parquet")
     assert (done.new, sum(done.refused.values())) == (9, 1)
@@ -166,7 +166,7 @@ def test_a_double_that_is_none_is_refused_alone(tmp_path, folder, column, cell):
         ("timestamp", None, pyarrow.int64()),
     ],
 )
-def test_any_other_cell_that_cannot_be_read_refuses_its_row(tmp_path, folder, column, cell, kind):
+def test_any_other_unreadable_cell_refuses_its_row(tmp_path, folder, column, cell, kind):
     file = tmp_path / "orders.parquet"
     parquet.write_table(cells(column, cell, kind), file)
     done = liqdata.ingest(folder, file)
@@ -177,7 +177,7 @@ def test_any_other_cell_that_cannot_be_read_refuses_its_row(tmp_path, folder, co
 
 
 @pytest.mark.parametrize("rows", [0, 10, 4_500])
-def test_orders_that_do_not_say_whose_they_are_are_those_of_the_exchange_that_is_named(tmp_path, little, rows):
+def test_orders_of_a_file_without_an_exchange_get_the_given_one(tmp_path, little, rows):
     given = orders(rows)
     given = given.set_column(1, "exchange", [["okx"] * rows])
     liqdata.ingest(tmp_path / "whole", orders=given)
@@ -187,10 +187,10 @@ def test_orders_that_do_not_say_whose_they_are_are_those_of_the_exchange_that_is
         done = liqdata.ingest(tmp_path / f"archive-{format}", file, exchange="OKX", format=format)
         assert (done.new, done.files) == (rows, {str(file): "orders"})
         if rows:
-            assert kept(tmp_path / f"archive-{format}") == kept(tmp_path / "whole")
+            assert contents(tmp_path / f"archive-{format}") == contents(tmp_path / "whole")
 
 
-def test_a_column_of_pairs_has_the_symbols_where_there_is_no_other(tmp_path, folder):
+def test_a_column_of_pairs_replaces_a_missing_symbol_column(tmp_path, folder):
     given = orders(10)
     parquet.write_table(given.rename_columns({"symbol": "pair"}), tmp_path / "pairs.parquet")
     liqdata.ingest(folder, tmp_path / "pairs.parquet")
@@ -206,20 +206,20 @@ def test_a_column_of_pairs_has_the_symbols_where_there_is_no_other(tmp_path, fol
         ([], "force_orders", "as force_orders: this format does not apply to a file of columns"),
     ],
 )
-def test_what_a_file_lacks_to_be_of_a_kind_is_named(tmp_path, folder, without, format, said):
+def test_the_missing_columns_of_a_file_are_named(tmp_path, folder, without, format, said):
     parquet.write_table(orders(10).drop_columns(without), tmp_path / "orders.parquet")
     with pytest.raises(BadQuery, match=said):
         liqdata.ingest(folder, tmp_path / "orders.parquet", format=format)
 
 
 def covered(folder):
-    """From when until when the orders of each exchange are told."""
+    """The covered time of each exchange."""
     with contextlib.closing(sqlite3.connect(folder / "journal.sqlite")) as journal:
         return sorted(journal.execute("SELECT exchange, min(started), max(seen) FROM sessions GROUP BY exchange"))
 
 
-def kept(folder):
-    """Everything that an archive has, but where it lies."""
+def contents(folder):
+    """The rows and the covered time of an archive, without its paths."""
     with liqdata.open(folder) as market:
         found = [tuple(row.values()) for row in market.iter_orders(start=0)]
         bars = [
@@ -232,7 +232,7 @@ def kept(folder):
 
 @pytest.fixture
 def little(monkeypatch):
-    """Little is held at once."""
+    """Small batches."""
     monkeypatch.setattr(column_file, "BATCH", 500)
     monkeypatch.setattr(column_file, "TOGETHER", 3_000)
 
@@ -255,16 +255,16 @@ def test_a_file_makes_the_archive_that_its_table_makes(tmp_path, folder, order, 
     done = liqdata.ingest(tmp_path / "table", orders=given)
     file = tmp_path / "orders.parquet"
     parquet.write_table(given, file, row_group_size=group)
-    told = liqdata.ingest(folder, file)
-    assert (told.rows, told.new, told.repeated) == (done.rows, done.new, 0) == (9_040, 9_040, 0)
-    assert kept(folder) == kept(tmp_path / "table")
+    by_file = liqdata.ingest(folder, file)
+    assert (by_file.rows, by_file.new, by_file.repeated) == (done.rows, done.new, 0) == (9_040, 9_040, 0)
+    assert contents(folder) == contents(tmp_path / "table")
     is_sound(folder)
     parquet.write_table(given, tmp_path / "again.parquet")
     assert liqdata.ingest(folder, tmp_path / "again.parquet").repeated == 9_040
 
 
 @pytest.mark.usefixtures("little")
-def test_what_some_tables_of_orders_say_alone_is_kept_of_a_file_too(tmp_path, folder):
+def test_optional_columns_of_orders_are_stored_from_a_file_too(tmp_path, folder):
     given = in_disorder(9_000, days=7)
     places = np.arange(given.num_rows)
     received = pyarrow.array(given.column("timestamp").to_numpy() + 5, mask=places % 3 == 0)
@@ -283,12 +283,12 @@ def test_what_some_tables_of_orders_say_alone_is_kept_of_a_file_too(tmp_path, fo
             late = list(market.iter_orders(start=0, as_of=START + 3 * DAY))
         found.append(sorted(str(row) for row in [*rows, *late]))
     assert found[0] == found[1]
-    assert kept(folder) == kept(tmp_path / "table")
+    assert contents(folder) == contents(tmp_path / "table")
 
 
 @pytest.mark.usefixtures("little")
-def test_bars_that_do_not_say_how_long_they_are_are_those_of_the_whole_file(tmp_path, folder):
-    """Coin after coin, whose bars are an hour apart at first and five minutes then."""
+def test_the_whole_file_decides_the_length_of_its_bars(tmp_path, folder):
+    """Coin after coin: bars an hour apart at first, then five minutes apart."""
     rows = 3_000
     times = START + np.concatenate([np.arange(20) * 60, 20 * 60 + np.arange(rows - 20) * 5]) * MINUTE
     table = {"timestamp": np.tile(times, 3), "symbol": np.repeat(["BTC", "ETH", "SOL"], rows)}
@@ -297,8 +297,8 @@ def test_bars_that_do_not_say_how_long_they_are_are_those_of_the_whole_file(tmp_
     parquet.write_table(pyarrow.table(table), file, row_group_size=1_000)
     assert liqdata.ingest(folder, file, exchange="okx").new == 3 * rows
     liqdata.ingest(tmp_path / "table", bars=table, exchange="okx")
-    assert kept(folder) == kept(tmp_path / "table")
-    assert len(kept(folder)[2]) == 3 * rows
+    assert contents(folder) == contents(tmp_path / "table")
+    assert len(contents(folder)[2]) == 3 * rows
 
 
 @pytest.mark.usefixtures("little")
@@ -310,7 +310,7 @@ def test_bars_that_do_not_say_how_long_they_are_are_those_of_the_whole_file(tmp_
         ("exchange", "bnance", '("bnance" (did you mean "binance"?))'),
     ],
 )
-def test_a_row_that_cannot_be_read_is_refused_alone_wherever_it_stands(tmp_path, folder, column, cell, said):
+def test_an_unreadable_row_is_refused_alone_at_any_place(tmp_path, folder, column, cell, said):
     table = orders(9_000).to_pydict()
     table[column][8_765] = cell
     # One that is refused alone stands before it.
@@ -342,7 +342,7 @@ def test_rows_that_are_refused_alone_are_named_by_their_place_in_the_file(tmp_pa
 
 
 @pytest.mark.usefixtures("little")
-def test_what_is_kept_of_a_file_that_is_interrupted_is_on_record_and_the_next_time_brings_the_rest(tmp_path, folder):
+def test_an_interrupted_file_is_recorded_and_completed_by_the_next_ingest(tmp_path, folder):
     file = tmp_path / "orders.parquet"
     parquet.write_table(orders(9_000, apart=60_000), file, row_group_size=1_000)
 
@@ -365,11 +365,11 @@ def test_what_is_kept_of_a_file_that_is_interrupted_is_on_record_and_the_next_ti
     done = liqdata.ingest(folder, file)
     assert (done.new, done.repeated) == (9_000 - len(there), len(there))
     liqdata.ingest(tmp_path / "other", file)
-    assert kept(folder)[0] == kept(tmp_path / "other")[0]
+    assert contents(folder)[0] == contents(tmp_path / "other")[0]
 
 
 @pytest.mark.usefixtures("little")
-def test_no_day_that_is_yet_to_come_is_told_as_one_without_orders(tmp_path, folder):
+def test_an_interrupted_file_covers_no_day_that_was_not_read(tmp_path, folder):
     """Days in no order: what is stored until an interrupt covers no time in which a day of the file is missing."""
     days = [orders(2_100, start=START + day * DAY) for day in (10, 3, 5)]
     file = tmp_path / "orders.parquet"
@@ -409,7 +409,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, folder, rows,
 
 
 @pytest.mark.usefixtures("little")
-def test_readings_that_count_in_coins_and_in_usd_are_refused_before_a_row_is_kept(tmp_path, folder):
+def test_readings_in_both_units_are_refused_before_a_row_is_stored(tmp_path, folder):
     rows = 6_000
     readings = {"timestamp": START + np.arange(rows) * 5 * MINUTE, "symbol": ["BTC"] * rows}
     readings |= {"open_interest": np.full(rows, 7.0), "open_interest_usd": np.full(rows, 700.0)}

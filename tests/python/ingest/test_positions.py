@@ -34,7 +34,7 @@ def snapshots(*prices):
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path, capsys):
+def test_snapshots_of_positions_need_a_plausible_price(tmp_path, capsys):
     archive = tmp_path / "archive"
     given = snapshots(100.0, 101.0, 125.0, 99.0)
     with pytest.raises(BadQuery, match=r"row 0: is missing, and exchange= is not given") as refused:
@@ -52,23 +52,23 @@ def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path
         assert before[0]["entry_price"] is None
         assert before.meta["seen_share"] is None
         assert (before[0]["value_usd"], after[0]["value_usd"]) == (202, 198)
-        # The command tells how much was seen and when, and calls no measured map an estimate.
+        # The command prints the seen share and its time, and calls no measured map an estimate.
         capsys.readouterr()
-        for command, told in (
+        for command, expected in (
             (["positions"], ("seen by 2024-01-02 00:30:00", "of an unknown share of open interest", "00:30:00")),
             (["liqmap", "--source", "positions"], ("measured, in USD", "198.00 without a price of liquidation")),
         ):
             assert cli.main([*command, "--archive", str(archive)]) == 0
             out = capsys.readouterr().out
-            assert all(word in out for word in told)
+            assert all(word in out for word in expected)
             assert "estimate" not in out
             assert " 1d" not in out
         # So does its picture.
         picture = market.liqmap("BTC", source="positions").plot()
         words = [text.get_text() for text in picture.figure.findobj(Text)]
         assert any("measured, of an unknown share of open interest" in word for word in words), words
-        told = {share: layout.estimate({"view": "measured", "seen_share": share}) for share in (0.125, 0.00012)}
-        assert told == {
+        labels = {share: layout.estimate({"view": "measured", "seen_share": share}) for share in (0.125, 0.00012)}
+        assert labels == {
             0.125: "measured, 12.5 % of open interest seen",
             0.00012: "measured, 0.012 % of open interest seen",
         }
@@ -84,7 +84,7 @@ def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path
         assert liqdata.ingest(archive, positions=given, exchange="dydx").refused == {reason: 2}
 
 
-def test_positions_whose_price_was_passed_or_that_have_none_are_in_no_bin(tmp_path):
+def test_positions_without_a_price_ahead_are_in_no_bin(tmp_path):
     given = snapshots(100.0) | {"liquidation_price": [105.0, None]}
     liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid")
     with liqdata.open(tmp_path / "archive") as market:
@@ -92,7 +92,7 @@ def test_positions_whose_price_was_passed_or_that_have_none_are_in_no_bin(tmp_pa
         assert (found.range, len(found.total)) == ("all", 0)
         measured = found.meta["measured"]
         assert (measured["crossed_usd"], measured["unplaced_usd"]) == (200, 200)
-    # A close of the day before tells the price that it is seen from; from there the long is still open.
+    # A close of the day before gives the current price; at that price the long is still open.
     bars = {"timestamp": [START - 15 * MINUTE], "symbol": ["BTC"], "interval": ["15m"]}
     bars |= {name: [108.0] for name in ("open", "high", "low", "close", "volume")}
     liqdata.ingest(tmp_path / "archive", bars=bars, exchange="binance")
@@ -114,7 +114,7 @@ def test_positions_name_their_coin_by_either_column(tmp_path, name):
         liqdata.ingest(tmp_path / "other", positions=given | {"coin": coins, "symbol": ["ETHUSDT"] * 2}, exchange="okx")
 
 
-def test_a_position_that_is_not_worth_its_quantity_is_refused_and_the_others_are_kept(tmp_path, capsys):
+def test_a_position_with_a_contradictory_value_is_refused_alone(tmp_path, capsys):
     table = {
         "timestamp": [START] * 4 + [START + MINUTE] * 2,
         "coin": ["BTC"] * 6,
@@ -131,7 +131,7 @@ def test_a_position_that_is_not_worth_its_quantity_is_refused_and_the_others_are
     assert row in str(done)
     with liqdata.open(archive) as market:
         assert market.positions("BTC")["qty"].tolist() == [1, 2, 50]
-    # Where the archive's bars tell the price, two that disagree are told apart.
+    # Where the archive's bars give the price, the wrong one of two rows is known.
     bars = {"timestamp": [START - 15 * MINUTE], "symbol": ["BTC"], "interval": ["15m"]}
     bars |= {name: [101.0] for name in ("open", "high", "low", "close", "volume")}
     liqdata.ingest(archive, bars=bars, exchange="binance")
@@ -139,7 +139,7 @@ def test_a_position_that_is_not_worth_its_quantity_is_refused_and_the_others_are
 
 
 @pytest.mark.skipif(RECORDED is None, reason="LIQDATA_REAL_DATA is not set")
-def test_recorded_snapshots_make_a_measured_map_without_the_one_that_was_made_up(tmp_path):
+def test_recorded_snapshots_make_a_measured_map_without_a_forged_one(tmp_path):
     import csv
 
     recorded = Path(RECORDED, "market", "hl_top_trader_btc_liqmap_20260126_20260222.csv")

@@ -1,4 +1,4 @@
-"""An ingest that is interrupted, killed or told again: what is on record, and what is kept once."""
+"""An ingest that is interrupted, killed or repeated: its record, and rows that are stored once."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from liqdata import cli
 
 
 def stopped(folder, files, looks):
-    """A process that ingests files and stops at its look of this number, to be told what next."""
+    """A process that ingests files, stops at this call of its progress function and waits for a line."""
     script = textwrap.dedent(f"""
         import sys
         from liqdata import _core
@@ -41,7 +41,7 @@ def stopped(folder, files, looks):
 
 @pytest.fixture
 def month(tmp_path):
-    """Files of thirty days, more than are kept at a time."""
+    """Files of forty days, more than one batch."""
     name = "BTCUSDT-1m-2024-01-{:02}.csv"
     days = range(40)
     return [
@@ -70,7 +70,7 @@ def test_each_ingest_is_on_record_with_its_source(tmp_path, folder):
 
 
 @pytest.mark.parametrize("looks", [1, 45, 60, 90])
-def test_ctrl_c_ends_it_and_the_next_time_it_goes_on(folder, month, looks):
+def test_ctrl_c_ends_an_ingest_and_the_next_one_completes_it(folder, month, looks):
     process, reached = stopped(folder, month, looks)
     assert reached
     process.send_signal(signal.SIGINT)
@@ -83,8 +83,8 @@ def test_ctrl_c_ends_it_and_the_next_time_it_goes_on(folder, month, looks):
     is_sound(folder)
 
 
-def kept_days(folder):
-    """What is on record of an ingest that was interrupted, and what is known of the time of its orders."""
+def stored_orders(folder):
+    """The number of stored orders of an interrupted ingest; its record and coverage agree with it."""
     (line,) = [json.loads(line) for line in (folder / "ingested.jsonl").read_text().splitlines()]
     orders = orders_of(folder)
     assert line["interrupted"] is True
@@ -97,7 +97,7 @@ def kept_days(folder):
 
 
 @pytest.mark.parametrize("form", ["table", "csv"])
-def test_what_is_kept_of_an_interrupted_ingest_is_on_record_and_covered(tmp_path, folder, form):
+def test_the_stored_part_of_an_interrupted_ingest_is_recorded_and_covered(tmp_path, folder, form):
     rows = 600_000
     at = [START + place * 4000 for place in range(rows)]
     columns = {"timestamp": at, "exchange": ["okx"] * rows, "symbol": ["BTCUSDT"] * rows, "side": ["LONG"] * rows}
@@ -113,13 +113,13 @@ def test_what_is_kept_of_an_interrupted_ingest_is_on_record_and_covered(tmp_path
         given, files = {}, [written(tmp_path, "x.csv", *lines, header=",".join(columns))]
     with pytest.raises(KeyboardInterrupt) as raised:
         liqdata.ingest(folder, *files, **given, progress=enough)
-    kept = kept_days(folder)
-    assert 250_000 <= kept <= 560_000
+    stored = stored_orders(folder)
+    assert 250_000 <= stored <= 560_000
     (note,) = raised.value.__notes__
-    assert f"{kept:,} new" in note
+    assert f"{stored:,} new" in note
 
 
-def test_ctrl_c_of_the_command_says_what_is_kept(folder, month, capsys, monkeypatch):
+def test_ctrl_c_of_the_command_reports_the_stored_rows(folder, month, capsys, monkeypatch):
     def enough(done, _):
         if done > 52_000:
             raise KeyboardInterrupt
@@ -130,38 +130,38 @@ def test_ctrl_c_of_the_command_says_what_is_kept(folder, month, capsys, monkeypa
 
 
 def changed(file, before, after, *, seen):
-    """The file with other values and, unless that is to be seen, everything that tells it from before as it was."""
+    """Write other values of the same length; the time of the change moves only if it is to be ``seen``."""
     was = file.stat()
     file.write_text(file.read_text().replace(before, after))
     assert file.stat().st_size == was.st_size
     os.utime(file, ns=(was.st_atime_ns, was.st_mtime_ns + seen))
 
 
-def test_what_was_kept_before_it_was_cut_short_is_not_read_again(folder, month):
+def test_files_finished_before_an_interrupt_are_not_read_again(folder, month):
     def enough(done, _):
         if done > 52_000:
             raise TimeoutError
 
     with pytest.raises(TimeoutError):
         liqdata.ingest(folder, *month, progress=enough)
-    kept = [Path(json.loads(line)["file"]) for line in (folder / "finished.jsonl").read_text().splitlines()]
-    assert len(set(kept) & set(month)) == len(kept) == 35
+    finished = [Path(json.loads(line)["file"]) for line in (folder / "finished.jsonl").read_text().splitlines()]
+    assert len(set(finished) & set(month)) == len(finished) == 35
     (line,) = [json.loads(line) for line in (folder / "ingested.jsonl").read_text().splitlines()]
     assert (line["new"], line["rows"], line["interrupted"]) == (35 * 1440, 35 * 1440, True)
-    changed(kept[0], ",99,", ",98,", seen=False)
-    changed(kept[1], ",99,", ",98,", seen=True)
+    changed(finished[0], ",99,", ",98,", seen=False)
+    changed(finished[1], ",99,", ",98,", seen=True)
     done = liqdata.ingest(folder, *month)
     assert (done.rows, done.new) == (40 * 1440, 5 * 1440)
     assert done.refused == {"the archive has the row of bars with other values": 1440}
     assert set(done.files) == {str(file) for file in month}
     # Asked otherwise, or of another archive, it is read.
-    assert sum(liqdata.ingest(folder, kept[0], exchange="binance").refused.values()) == 1440
+    assert sum(liqdata.ingest(folder, finished[0], exchange="binance").refused.values()) == 1440
     shutil.copytree(folder, folder.with_name("copy"))
-    assert sum(liqdata.ingest(folder.with_name("copy"), kept[0]).refused.values()) == 1440
+    assert sum(liqdata.ingest(folder.with_name("copy"), finished[0]).refused.values()) == 1440
     is_sound(folder)
 
 
-def test_what_was_lost_is_read_again(tmp_path, folder):
+def test_a_file_with_lost_rows_is_read_again(tmp_path, folder):
     files = [written(tmp_path, f"BTCUSDT-1m-2024-01-0{day}.csv", kline(0, start=START + day * DAY)) for day in (2, 3)]
     assert liqdata.ingest(folder, *files).new == 2
     lost = min(folder.glob("bars/**/*.parquet"))
@@ -171,7 +171,7 @@ def test_what_was_lost_is_read_again(tmp_path, folder):
     assert (done.rows, done.new, done.repeated) == (2, 1, 1)
 
 
-def test_a_zip_is_kept_once_all_its_members_are(tmp_path, folder):
+def test_a_zip_is_finished_once_all_its_members_are_stored(tmp_path, folder):
     archive = tmp_path / "BTCUSDT-1m-2024-01.zip"
     with zipfile.ZipFile(archive, "w") as made:
         for day in (2, 3):
@@ -184,7 +184,7 @@ def test_a_zip_is_kept_once_all_its_members_are(tmp_path, folder):
     assert (line["file"], line["rows"]) == (str(archive), 2)
 
 
-def test_killed_at_any_look_it_leaves_nothing_twice_and_nothing_broken(folder, month):
+def test_a_killed_ingest_leaves_no_duplicate_and_no_damage(folder, month):
     looks, kills = 41, 0
     while True:
         process, reached = stopped(folder, month, looks)

@@ -26,7 +26,7 @@ def test_arrays_of_ccxt_are_bars_of_the_symbol_in_the_name_of_the_file(tmp_path,
         liqdata.ingest(folder, nameless, exchange="okx")
 
 
-def test_a_table_says_whose_side_it_has_or_is_asked(tmp_path, folder):
+def test_the_side_column_needs_a_format_when_it_is_ambiguous(tmp_path, folder):
     header = "timestamp,exchange,symbol,side,price,quantity"
     positions = written(tmp_path, "positions.csv", f"{START},okx,BTC-USDT-SWAP,long,40000,1", header=header)
     orders = written(
@@ -42,7 +42,7 @@ def test_a_table_says_whose_side_it_has_or_is_asked(tmp_path, folder):
         assert {row["completeness"] for row in market.coverage("24h")} == {"unknown"}
 
 
-def test_equal_lines_of_a_table_are_two_orders_and_the_file_again_adds_none(tmp_path, folder):
+def test_equal_lines_are_two_orders_and_a_repeated_file_adds_none(tmp_path, folder):
     line = f"{START},okx,BTCUSDT,LONG,40000,1"
     file = written(tmp_path, "mine.csv", line, line, header="timestamp,exchange,symbol,side,price,qty")
     assert liqdata.ingest(folder, file).new == 2
@@ -65,7 +65,7 @@ SPELLINGS = ["BTCUSDT", "BTC-USDT", "btcusdt", "BTC/USDT:USDT", "BTC-USDT-SWAP",
 
 @pytest.mark.parametrize("form", ["table", "csv"])
 @pytest.mark.parametrize("first", SPELLINGS)
-def test_orders_of_a_pair_that_is_spelled_otherwise_are_repeated(tmp_path, folder, form, first):
+def test_orders_under_another_spelling_of_the_pair_are_repeated(tmp_path, folder, form, first):
     files, given = of_pair(first, form, tmp_path)
     assert liqdata.ingest(folder, *files, **given).new == 3
     for symbol in SPELLINGS:
@@ -77,7 +77,7 @@ def test_orders_of_a_pair_that_is_spelled_otherwise_are_repeated(tmp_path, folde
 
 
 @pytest.mark.parametrize("form", ["table", "csv"])
-def test_orders_of_another_contract_are_others_whatever_else_they_say(tmp_path, folder, form):
+def test_orders_of_two_contracts_are_never_duplicates(tmp_path, folder, form):
     for symbol in ("BTC-USD-SWAP", "BTC-USD-240628", "BTC-USD-240927", "BTCUSDT", "ETHUSDT"):
         files, given = of_pair(symbol, form, tmp_path)
         assert liqdata.ingest(folder, *files, **given).new == 3, symbol
@@ -94,7 +94,7 @@ def test_two_spellings_in_one_table_are_two_contracts(folder):
 
 @pytest.mark.parametrize("at", [-1, -86_400_000])
 @pytest.mark.parametrize("form", ["columns", "pandas", "parquet"])
-def test_an_order_of_a_time_before_1970_is_refused_alone_with_its_place(tmp_path, folder, form, at):
+def test_an_order_before_1970_is_refused_alone_with_its_row(tmp_path, folder, form, at):
     pd = pytest.importorskip("pandas")
     _, given = of_pair("BTCUSDT", "table", tmp_path)
     given["orders"]["timestamp"] = [START, at, START + 1]
@@ -114,7 +114,7 @@ def test_an_order_of_a_time_before_1970_is_refused_alone_with_its_place(tmp_path
     is_sound(folder)
 
 
-def test_tables_go_in_as_they_go_into_a_market(folder):
+def test_an_ingest_takes_the_tables_that_a_market_takes(folder):
     orders = {
         "timestamp": [START, START + 1],
         "exchange": ["okx", "bybit"],
@@ -147,7 +147,7 @@ def test_tables_go_in_as_they_go_into_a_market(folder):
 
 
 def some_orders(rows):
-    """Orders whose numbers doubles hold, some of them twice, and not in the order of time."""
+    """Orders with numbers that doubles represent, some of them twice, and not sorted by time."""
     count = range(rows)
     return {
         "timestamp": [START + (place * 7919 % rows // 2) * 60 * MINUTE for place in count],
@@ -160,7 +160,7 @@ def some_orders(rows):
     }
 
 
-def test_orders_are_the_same_whatever_holds_the_table(tmp_path):
+def test_every_kind_of_table_gives_the_same_orders(tmp_path):
     pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
     columns = some_orders(200)
     as_text = columns | {name: [str(value) for value in columns[name]] for name in ("price", "qty", "value_usd")}
@@ -188,7 +188,7 @@ def test_orders_are_the_same_whatever_holds_the_table(tmp_path):
     assert all(one == found["columns"] for one in found.values())
 
 
-def test_other_engines_read_what_tables_become(folder):
+def test_other_engines_read_the_stored_tables(folder):
     duckdb, polars, parquet = (pytest.importorskip(name) for name in ("duckdb", "polars", "pyarrow.parquet"))
     columns = some_orders(3000)
     assert liqdata.ingest(folder, orders=columns).new == 3000
@@ -202,9 +202,9 @@ def test_other_engines_read_what_tables_become(folder):
             if name not in ("timestamp", "received_at"):
                 cells = by_arrow.column(name).to_pylist()
                 assert cells == by_polars[name].to_list() == by_duckdb.column(name).to_pylist(), name
-        told = by_polars.select(polars.col("timestamp").dt.epoch("ms"), "exchange", "price", "qty").rows()
-        assert set(told) <= ours
-        assert told == sorted(told, key=lambda row: row[:2])
+        by_time = by_polars.select(polars.col("timestamp").dt.epoch("ms"), "exchange", "price", "qty").rows()
+        assert set(by_time) <= ours
+        assert by_time == sorted(by_time, key=lambda row: row[:2])
         ends = parquet.ParquetFile(file).metadata.row_group(0).column(0).statistics
         assert (ends.min, ends.max) == (min(by_arrow["exchange"].to_pylist()), max(by_arrow["exchange"].to_pylist()))
 
@@ -219,7 +219,7 @@ def test_other_engines_read_what_tables_become(folder):
         ({"timestamp": (6, None), "qty": (6, float("inf"))}, "qty", 6),
     ],
 )
-def test_the_first_row_at_fault_is_named_and_nothing_is_kept(folder, wrong, column, row, as_table):
+def test_the_first_invalid_row_is_named_and_nothing_is_stored(folder, wrong, column, row, as_table):
     columns = some_orders(10)
     for name, (place, value) in wrong.items():
         columns[name][place] = value
@@ -229,7 +229,7 @@ def test_the_first_row_at_fault_is_named_and_nothing_is_kept(folder, wrong, colu
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e-40])
-def test_a_bar_whose_number_cannot_be_kept_is_refused_and_not_taken_for_nothing(folder, value):
+def test_a_bar_with_an_unstorable_number_is_refused(folder, value):
     bars = {"timestamp": [START, START + MINUTE], "symbol": ["BTC"] * 2, "interval": ["1m"] * 2}
     bars |= {name: [100.0, 100.0] for name in ("open", "high", "low", "close")} | {"volume": [1.0, value]}
     with pytest.raises(BadQuery, match="volume") as refused:
@@ -275,7 +275,7 @@ def with_number(kind, column, value):
 @pytest.mark.parametrize("made", ["numpy", "pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize("kind, column", NUMBERS)
 @pytest.mark.parametrize("value", NO_NUMBERS)
-def test_what_is_no_number_refuses_a_table_whole(folder, kind, column, value, made):
+def test_an_invalid_number_refuses_a_whole_table(folder, kind, column, value, made):
     library = pytest.importorskip(made)
     columns = with_number(kind, column, value)
     tables = {
@@ -284,15 +284,15 @@ def test_what_is_no_number_refuses_a_table_whole(folder, kind, column, value, ma
         "polars": lambda: library.DataFrame(columns),
         "pyarrow": lambda: library.table(columns),
     }
-    beside = {"bars": SOUND["bars"]} if column == "open_interest_usd" else {}
+    with_bars = {"bars": SOUND["bars"]} if column == "open_interest_usd" else {}
     with pytest.raises(BadQuery, match=f'{kind}: column "{column}", row 1: .*(not a|is not an)'):
-        liqdata.ingest(folder, **{kind: tables[made]()}, **beside, exchange="okx")
+        liqdata.ingest(folder, **{kind: tables[made]()}, **with_bars, exchange="okx")
     assert not (folder / "journal.sqlite").exists()
 
 
 @pytest.mark.parametrize("kind, column", NUMBERS)
 @pytest.mark.parametrize("value", [*NO_NUMBERS, None])
-def test_what_is_no_number_in_a_file_is_refused_alone(tmp_path, folder, kind, column, value):
+def test_an_invalid_number_in_a_file_refuses_only_its_row(tmp_path, folder, kind, column, value):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     liqdata.ingest(folder, bars=SOUND["bars"], exchange="okx")
     columns = with_number(kind, column, value)
@@ -346,7 +346,7 @@ def bars_apart(minutes):
 
 
 @pytest.mark.parametrize("name, said", [("btc_1m_x", 60_000), ("btc_1h_candles", 3_600_000)])
-def test_a_file_whose_rows_contradict_the_length_that_its_name_says_is_refused(folder, tmp_path, name, said):
+def test_a_file_that_contradicts_the_bar_length_in_its_name_is_refused(folder, tmp_path, name, said):
     file = tmp_path / f"{name}.csv"
     file.write_text(bars_apart(range(0, 180, 5)))
     with pytest.raises(BadQuery, match=rf"its name says bars of {said} ms, but its rows are 300000 ms apart"):

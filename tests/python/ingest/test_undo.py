@@ -25,7 +25,7 @@ def closes(folder: Path, coin: str = "ETH", **asked: object) -> list[float]:
         return [float(row["close"]) for row in market.bars(coin, interval="1m", **asked)]
 
 
-def test_what_was_ingested_by_mistake_is_taken_back_and_the_right_rows_come_in_its_place(tmp_path: Path) -> None:
+def test_an_undone_ingest_makes_room_for_the_right_rows(tmp_path: Path) -> None:
     folder = tmp_path / "archive"
     wrong = liqdata.ingest(folder, bars=bars(3.4), exchange="okx", source="a wrong unit")
     assert liqdata.ingest(folder, bars=bars(3400.0), exchange="okx").new == 0
@@ -58,7 +58,7 @@ def test_what_was_ingested_by_mistake_is_taken_back_and_the_right_rows_come_in_i
         liqdata.archive.undo(folder, 7)  # type: ignore[arg-type]
 
 
-def test_a_file_of_an_undone_ingest_is_read_again_and_those_that_repeated_it_are_named(tmp_path: Path) -> None:
+def test_an_undone_file_is_read_again_and_its_repetitions_are_named(tmp_path: Path) -> None:
     folder = tmp_path / "archive"
 
     def file(name: str, minutes: range) -> Path:

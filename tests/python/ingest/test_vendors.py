@@ -12,7 +12,7 @@ from liqdata.errors import BadQuery
 # --- Tardis
 
 
-def test_tardis_liquidations_have_the_side_of_the_order_and_the_time_of_receipt(tmp_path, folder):
+def test_tardis_liquidations_have_the_order_side_and_the_receipt_time(tmp_path, folder):
     at = (START + 1) * 1000
     file = written(
         tmp_path,
@@ -25,7 +25,7 @@ def test_tardis_liquidations_have_the_side_of_the_order_and_the_time_of_receipt(
         f"deribit,BTC-PERPETUAL,{at},{at + 250_999},5,sell,40000,1000",
         f"bitmex,XBTUSD,{at},{at + 250_999},6,buy,40000,1000",
         f"okex-swap,BTC-USDT-SWAP,{at},{at + 250_999},,sell,40000,3",
-        f"nobody,BTCUSDT,{at},{at + 250_999},,sell,40000,3",
+        f"unlisted,BTCUSDT,{at},{at + 250_999},,sell,40000,3",
         header=TARDIS,
     )
     done = liqdata.ingest(folder, file)
@@ -102,11 +102,11 @@ def fill(
     at=1, *, side="A", before="8.5", qty="0.58", price="72.153", coin="SOL", tid=11, of=LIQUIDATED, way="Close Long"
 ):
     """A fill as a node writes it; every member that is read is as in its files."""
-    told = {"coin": coin, "px": price, "sz": qty, "side": side, "time": START + at, "startPosition": before}
-    told |= {"dir": way, "closedPnl": "-1.5", "hash": "0x0", "oid": 5, "crossed": True, "fee": "0.01", "tid": tid}
+    made = {"coin": coin, "px": price, "sz": qty, "side": side, "time": START + at, "startPosition": before}
+    made |= {"dir": way, "closedPnl": "-1.5", "hash": "0x0", "oid": 5, "crossed": True, "fee": "0.01", "tid": tid}
     if of is not None:
-        told["liquidation"] = {"liquidatedUser": of, "markPx": "72.149", "method": "market"}
-    return told
+        made["liquidation"] = {"liquidatedUser": of, "markPx": "72.149", "method": "market"}
+    return made
 
 
 def legs(*accounts_and_fills):
@@ -126,8 +126,8 @@ def assert_the_two_of(folder, file, again):
     done = liqdata.ingest(folder, file)
     assert (done.rows, done.new, done.refused) == (2, 2, {})
     assert done.files == {str(file): "hyperliquid_fills"}
-    told = [(row["symbol"], row["side"], row["qty"], row["price"], row["value_usd"]) for row in orders_of(folder)]
-    assert told == [
+    stored = [(row["symbol"], row["side"], row["qty"], row["price"], row["value_usd"]) for row in orders_of(folder)]
+    assert stored == [
         ("KPEPEUSDC", "SHORT", Decimal(1000), Decimal("0.01"), Decimal(10)),
         ("SOLUSDC", "LONG", Decimal("0.58"), Decimal("72.153"), Decimal("41.84874")),
     ]
@@ -138,14 +138,14 @@ def assert_the_two_of(folder, file, again):
     assert (liqdata.ingest(folder, again).new, liqdata.ingest(folder, again).repeated) == (0, 2)
 
 
-def test_of_a_nodes_fills_those_are_kept_by_which_their_own_account_was_liquidated(tmp_path, folder):
+def test_only_fills_of_the_liquidated_account_are_stored(tmp_path, folder):
     file = written(tmp_path, "8", *legs(*FILLS))
     block = {"local_time": "2024-01-02T00:00:00.5", "block_time": "2024-01-02T00:00:00.4", "block_number": 7}
     blocks = [json.dumps(block | {"events": events}) for events in ([], FILLS[:2], FILLS[2:])]
     assert_the_two_of(folder, file, written(tmp_path, "by_block.json.gz", *blocks))
 
 
-def test_a_fill_that_is_not_what_it_should_be_is_refused_alone(tmp_path, folder):
+def test_an_invalid_fill_is_refused_alone(tmp_path, folder):
     file = written(
         tmp_path,
         "8",
@@ -182,32 +182,32 @@ def test_a_reservoirs_fills_are_those_of_a_node(tmp_path, folder):
     from pyarrow import parquet
 
     ten = pyarrow.decimal128(20, 10)
-    told = [one for _, one in FILLS]
+    fills = [one for _, one in FILLS]
     columns = {
         "address": [account for account, _ in FILLS],
-        "coin": [one["coin"] for one in told],
-        "dex": ["hyperliquid"] * len(told),
-        "asset_class": ["perp"] * len(told),
-        "base_symbol": [one["coin"] for one in told],
-        "quote_symbol": ["USDC"] * len(told),
-        "side": ["sell" if one["side"] == "A" else "buy" for one in told],
-        "direction": [one["dir"] for one in told],
-        "crossed": [one["crossed"] for one in told],
+        "coin": [one["coin"] for one in fills],
+        "dex": ["hyperliquid"] * len(fills),
+        "asset_class": ["perp"] * len(fills),
+        "base_symbol": [one["coin"] for one in fills],
+        "quote_symbol": ["USDC"] * len(fills),
+        "side": ["sell" if one["side"] == "A" else "buy" for one in fills],
+        "direction": [one["dir"] for one in fills],
+        "crossed": [one["crossed"] for one in fills],
         "is_liquidation": [True, False, True, None, True],
-        "trade_id": [one["tid"] for one in told],
-        "order_id": [one["oid"] for one in told],
+        "trade_id": [one["tid"] for one in fills],
+        "order_id": [one["oid"] for one in fills],
     }
     amounts = {"price": "px", "size": "sz", "start_position": "startPosition"}
     table = pyarrow.table(
         columns
-        | {name: pyarrow.array([Decimal(one[of]) for one in told], ten) for name, of in amounts.items()}
-        | {"timestamp": pyarrow.array([one["time"] for one in told], pyarrow.timestamp("ms", "UTC"))}
+        | {name: pyarrow.array([Decimal(one[of]) for one in fills], ten) for name, of in amounts.items()}
+        | {"timestamp": pyarrow.array([one["time"] for one in fills], pyarrow.timestamp("ms", "UTC"))}
     )
     file = tmp_path / "fills.parquet"
     parquet.write_table(table, file)
     assert_the_two_of(folder, file, written(tmp_path, "8", *legs(*FILLS)))
-    # What a builder's market is quoted in is told, but it is no dollar of which all agree.
-    usde = table.set_column(table.column_names.index("quote_symbol"), "quote_symbol", [["USDH"] * len(told)])
+    # A builder's market is quoted in another currency, which is not taken for USD.
+    usde = table.set_column(table.column_names.index("quote_symbol"), "quote_symbol", [["USDH"] * len(fills)])
     parquet.write_table(usde, tmp_path / "others.parquet")
     done = liqdata.ingest(folder, tmp_path / "others.parquet")
     assert (done.rows, done.new, sum(done.refused.values())) == (2, 0, 2)

@@ -35,7 +35,7 @@ def test_each_error_is_also_the_builtin_a_caller_would_catch(error, carried, bas
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("error,carried,bases", SAMPLES, ids=names)
-def test_each_error_pickles_with_message_and_cargo(error, carried, bases, protocol):
+def test_each_error_pickles_with_message_and_attributes(error, carried, bases, protocol):
     error = copy.copy(error)
     error.add_note("caused by: reset")
     back = pickle.loads(pickle.dumps(error, protocol=protocol))
@@ -51,6 +51,6 @@ def test_a_copy_of_an_error_has_its_own_notes_and_message():
     assert str(copy.copy(error)) == "no"
 
 
-def test_what_an_error_carries_is_given_by_name():
+def test_attributes_of_an_error_are_keyword_arguments():
     with pytest.raises(TypeError):
         errors.BadQuery("limit: 0", "limit")

@@ -60,7 +60,7 @@ def test_a_message_shows_no_control_character_of_a_reply(connect, script, reply)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-def test_an_error_and_its_notes_are_one_line_each_whoever_makes_it():
+def test_every_error_and_note_is_one_line():
     error = liqdata.NoAnswer(HOSTILE)
     error.add_note(HOSTILE)
     assert tame(str(error))
@@ -103,7 +103,7 @@ def test_csv_is_escaped_on_a_terminal_alone(monkeypatch, script):
         assert tame(out.getvalue().replace("\n", "")) is terminal
 
 
-def test_the_command_complains_in_one_line(capsys, script):
+def test_an_error_of_the_command_is_one_line(capsys, script):
     service = script(answer(json.dumps({"success": False, "error": HOSTILE})))
     assert cli.main(["orders", "--url", service.url]) != 0
     _, err = capsys.readouterr()
@@ -122,7 +122,7 @@ def test_a_log_record_is_one_line(connect, script, caplog):
     assert all(map(tame, messages)), messages
 
 
-def test_what_a_venue_says_of_its_trouble_is_one_line_of_the_collectors(capsys):
+def test_an_error_message_of_an_exchange_is_one_log_line(capsys):
     _collect._say(f"okx down · {HOSTILE}")
     out, _ = capsys.readouterr()
     assert out.endswith("\n")

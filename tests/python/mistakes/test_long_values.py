@@ -77,7 +77,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
-def test_what_is_said_of_a_long_value_can_be_read(ask, tmp_path, monkeypatch):
+def test_a_message_about_a_long_value_is_readable(ask, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises((liqdata.LiqdataError, OSError, ValueError, TypeError)) as caught:
         ask()
@@ -85,7 +85,7 @@ def test_what_is_said_of_a_long_value_can_be_read(ask, tmp_path, monkeypatch):
     assert all(len(text) < MOST for text in said), [len(text) for text in said]
 
 
-def test_how_much_is_not_shown_is_said():
+def test_the_length_of_a_shortened_value_is_given():
     with pytest.raises(liqdata.BadQuery) as caught:
         liqdata.Market(orders=orders(side=LONG))
     said = str(caught.value)
@@ -107,7 +107,7 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
-def test_neither_is_what_a_service_says_repeated_whole(connect, script, reply):
+def test_a_long_message_of_a_service_is_shortened(connect, script, reply):
     with pytest.raises(liqdata.LiqdataError) as caught:
         connect(script(reply, reply), retries=0).orders()
     for text in (str(caught.value), *getattr(caught.value, "__notes__", ())):

@@ -99,7 +99,7 @@ def names(tmp_path_factory):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
-def test_a_mistake_leads_back(names, monkeypatch, row):
+def test_a_mistake_names_a_remedy(names, monkeypatch, row):
     mistake, kind, parameter, words = row
     monkeypatch.delenv("LIQDATA_BASE_URL", raising=False)
     with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is what the table says
@@ -112,7 +112,7 @@ def test_a_mistake_leads_back(names, monkeypatch, row):
         assert str(error).startswith(f"{parameter}: ")
 
 
-def test_there_are_hundreds_of_them_at_every_door():
+def test_every_interface_has_many_tested_mistakes():
     assert len({row[0] for row in ROWS}) == len(ROWS) > 400
     asked = " ".join(row[0] for row in ROWS)
     doors = [name for name in dir(liqdata.Market) if not name.startswith("_")]
@@ -122,7 +122,7 @@ def test_there_are_hundreds_of_them_at_every_door():
     assert [name for name in called if f"liqdata.{name}(" not in asked] == []
 
 
-def test_every_kind_of_error_is_among_them():
+def test_every_error_class_is_tested():
     kinds = Counter(row[1] for row in ROWS)
     assert {"BadQuery", "Refused", "NoAnswer", "ArchiveError", "UnexpectedReply", "TypeError"} <= set(kinds)
     assert all(row[2] for row in ROWS if row[1] == "BadQuery")

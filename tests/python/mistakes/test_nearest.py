@@ -120,7 +120,7 @@ def test_other_functions_with_a_name_refuse_it_in_the_same_words(tmp_path):
         ("bars?symbol=BTCSUDT", SYMBOL),
     ],
 )
-def test_a_service_says_it_to_whoever_asks(demo, query, meant):
+def test_a_service_suggests_the_nearest_name(demo, query, meant):
     with liqdata.serve(demo) as server, pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(f"{server.url}/api/{query}")
     with caught.value as answer:
@@ -140,7 +140,7 @@ def test_a_service_says_it_to_whoever_asks(demo, query, meant):
         (["ingest", "DIR", __file__, "--exchange", "bnance"], EXCHANGE),
     ],
 )
-def test_the_command_line_says_it_on_standard_error(tmp_path, capsys, words, meant):
+def test_the_command_line_suggests_the_nearest_name(tmp_path, capsys, words, meant):
     words = [str(tmp_path / "archive") if word == "DIR" else word for word in words]
     assert cli.main(words) == 2
     assert meant in " ".join(capsys.readouterr().err.split())

@@ -86,14 +86,14 @@ def tracebacks():
 
 
 @pytest.mark.parametrize("mistake", [*MISTAKES, *AWAITED])
-def test_a_mistake_shows_the_line_that_made_it_and_one_of_ours(tracebacks, mistake):
+def test_a_traceback_has_the_line_of_the_caller_and_one_of_the_package(tracebacks, mistake):
     traceback = tracebacks[mistake]
     assert len(ours(traceback)) == 1, traceback
     assert "During handling" not in traceback
     assert re.search(r"^liqdata\.errors\.\w+: ", traceback, re.MULTILINE), traceback
 
 
-def test_a_walk_that_fails_shows_where_it_is_taken():
+def test_a_traceback_of_a_failed_walk_has_the_line_that_iterates():
     assert ours(shown("list(unreachable.iter_orders())")) == ["__next__", "_more"]
 
 
@@ -107,7 +107,7 @@ def test_a_bug_is_shown_in_full():
     assert "please report it: lost (in Market.coins)" in printed
 
 
-def test_development_mode_shows_the_way_in():
+def test_development_mode_has_the_full_traceback():
     assert ours(shown('market.coins(range="2h")', "-X", "dev")) == ["coins", "ask", "question"]
 
 

@@ -63,7 +63,7 @@ EXTRA = ("as_of", "explain")
 
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
-def test_every_face_asks_it_with_the_parameters_of_the_table(endpoint, face):
+def test_every_interface_has_the_parameters_of_the_table(endpoint, face):
     signature = inspect.signature(method(face, endpoint.name))
     wanted = {each.name: each.default for each in endpoint.parameters if each.name not in IN_SPAN}
 
@@ -132,7 +132,7 @@ def test_the_shape_in_types_has_the_columns_of_the_table(endpoint):
 
 
 @pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
-def test_there_is_a_reply_to_read_that_has_the_columns_of_the_table(endpoint):
+def test_the_sample_reply_has_the_columns_of_the_table(endpoint):
     file = ROOT / "tests" / "data" / f"{endpoint.name}.json"
     assert file.is_file(), f"{endpoint.name} has no fixture: tests/data/{endpoint.name}.json"
     body = json.loads(file.read_text(encoding="utf-8"))
@@ -143,7 +143,7 @@ def test_there_is_a_reply_to_read_that_has_the_columns_of_the_table(endpoint):
     assert set(names) - EXTENSIONS <= set(part)
 
 
-def test_the_stub_names_all_that_the_native_half_has():
+def test_the_stub_has_every_name_of_the_native_module():
     (listed,) = (
         ast.literal_eval(node.value)
         for node in ast.parse((ROOT / "python" / "liqdata" / "_core.pyi").read_text(encoding="utf-8")).body

@@ -3,7 +3,7 @@
 import importlib.metadata
 
 
-def test_the_licences_of_what_is_compiled_in_are_installed():
+def test_licences_of_linked_crates_are_installed():
     files = importlib.metadata.files("liqdata")
     (file,) = [file for file in files if file.name == "THIRD-PARTY.txt"]
     text = file.locate().read_text(encoding="utf-8")

@@ -379,7 +379,7 @@ def test_markets_of_one_seed_share_what_was_made_and_are_closed_each_by_itself()
     assert second.orders() == samples.simulated().orders()
 
 
-def test_who_looks_on_how_a_market_is_made_sees_it_made():
+def test_progress_of_a_new_simulated_market_is_reported():
     stated = []
     made = samples.simulated()
     with liqdata.demo(progress=lambda done, of: stated.append((done, of))) as market:
@@ -387,7 +387,7 @@ def test_who_looks_on_how_a_market_is_made_sees_it_made():
         assert market._source.core is not made._source.core
 
 
-def test_the_simulated_market_has_coins_venues_bars_and_orders_enough():
+def test_the_simulated_market_has_enough_coins_exchanges_bars_and_orders():
     market = samples.simulated()
     assert market.simulated
     assert {"BTC", "ETH", "SOL"} < set(market.symbols)
@@ -432,7 +432,7 @@ def test_the_coins_of_estimates_are_listed_and_the_ranking_is_a_question():
     assert market.coins()[0]["coin"] in market.symbols
 
 
-def test_coverage_says_what_tables_cannot_tell():
+def test_coverage_of_tables_is_unknown():
     market = Market(orders=samples.orders(), now=samples.NOW)
     rows = market.coverage("1h")
     assert [row["exchange"] for row in rows] == sorted(samples.VENUES)

@@ -12,7 +12,7 @@ def found():
 
 
 @pytest.mark.parametrize("part", ["names", "frames", "refusals", "wire", "commands"])
-def test_the_public_face_equals_the_recorded_one(found, part):
+def test_the_public_api_equals_the_recorded_one(found, part):
     stored = json.loads(public_face.RECORDED.read_text())[part]
     changed = {key for key in stored.keys() | found[part].keys() if stored.get(key) != found[part].get(key)}
     stated = "\n".join(f"{key}\n  kept:  {stored.get(key)}\n  found: {found[part].get(key)}" for key in sorted(changed))

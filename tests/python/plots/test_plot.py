@@ -274,7 +274,7 @@ def test_an_odd_grid_still_gives_a_picture(grid, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["heatmap", "liqmap"])
-def test_a_picture_needs_no_frames(market, monkeypatch, tmp_path, name):
+def test_a_plot_needs_no_dataframe_library(market, monkeypatch, tmp_path, name):
     for library in ("pandas", "polars", "pyarrow"):
         monkeypatch.setitem(sys.modules, library, None)
     price = market.bars("BTC") if name == "heatmap" else None
@@ -355,7 +355,7 @@ def test_the_bars_of_a_map_are_drawn_by_default(ax):
         assert ("price" in {line.get_label() for line in other.lines}) == ("candles" in stated)
 
 
-def test_bars_are_brought_once_and_a_pickle_takes_them_along():
+def test_bars_are_fetched_once_and_pickled():
     asked = []
 
     def bring():
@@ -369,7 +369,7 @@ def test_bars_are_brought_once_and_a_pickle_takes_them_along():
     assert grid == heatmap()
 
 
-def test_the_map_of_a_market_brings_the_bars_of_its_time_as_of_its_instant(market):
+def test_a_map_has_the_bars_of_its_time_as_of_its_instant(market):
     at = market.now - timedelta(hours=6)
     grid = market.heatmap("BTC", "12h", as_of=at)
     stamps = grid.price["timestamp"]
@@ -421,7 +421,7 @@ def test_the_colour_scale_is_the_callers(ax):
         ({"maxpain": 3}, "maxpain: 3 is not allowed"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_before_anything_is(ax, options, says):
+def test_an_undrawable_argument_is_refused_before_drawing(ax, options, says):
     with pytest.raises(liqdata.BadQuery, match=f"^{says}") as caught:
         heatmap().plot(ax, **options)
     assert caught.value.parameter == says.partition(":")[0]
@@ -450,7 +450,7 @@ def test_levels_and_max_pain_are_marked_and_arrows_where_they_lie_beyond(ax, mak
         assert usd in words
 
 
-def test_rows_without_a_picture_say_which_have_one(market):
+def test_rows_without_a_plot_name_those_with_one(market):
     with pytest.raises(liqdata.BadQuery, match=r"answer: rows of exchange, .* has no plot; allowed: .*cascades"):
         market.orders(limit=3).plot(Figure().add_subplot())
     with pytest.raises(liqdata.BadQuery, match="answer: a int has no plot"):
@@ -472,7 +472,7 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_every_answer_is_drawn_here_and_from_a_service_and_says_that_it_is_simulated(market, client, name):
+def test_every_answer_is_drawn_locally_and_served_with_the_simulated_label(market, client, name):
     assert {*QUESTIONS, "compare", "draw", "picture"} == set(plot.__all__)
     for source in (market, client):
         figure = plot.picture(getattr(source, name)(**QUESTIONS[name]), size=(8, 5), dpi=50)
@@ -481,7 +481,7 @@ def test_every_answer_is_drawn_here_and_from_a_service_and_says_that_it_is_simul
 
 
 @pytest.mark.parametrize("source", ["market", "client"])
-def test_answers_know_their_question(request, source):
+def test_answers_have_their_query(request, source):
     source = request.getfixturevalue(source)
     assert source.coins("1h", limit=2).meta["question"] == {"endpoint": "coins", "range": "1h", "limit": 2}
     stated = source.levels(["BTC", "ETH"])["ETH"]
@@ -491,7 +491,7 @@ def test_answers_know_their_question(request, source):
     assert pickle.loads(pickle.dumps(stated)).meta == stated.meta
 
 
-def test_the_answer_of_another_question_is_named_with_its_own_picture():
+def test_an_answer_of_another_query_names_its_own_plot():
     market = liqdata.demo()
     answers = {name: getattr(market, name)("BTC") for name in ("heatmap", "liqmap", "levels", "maxpain")}
     answers["overview"] = market.overview()

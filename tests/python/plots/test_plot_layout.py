@@ -30,7 +30,7 @@ CROWDED = [
 
 @pytest.mark.parametrize("size,layout", list(zip(drawn.SIZES, ["tight", None, "constrained"], strict=True)), ids=str)
 @pytest.mark.parametrize("name", drawn.ANSWERS)
-def test_alone_no_word_lies_over_another_or_is_cut(name, size, layout):
+def test_texts_of_a_single_plot_neither_overlap_nor_are_cut(name, size, layout):
     answer, options = drawn.ANSWERS[name]
     figure = Figure(figsize=size, layout=layout)
     ax = figure.add_subplot()
@@ -50,7 +50,7 @@ def test_texts_of_four_neighbouring_axes_do_not_overlap(name, size, layout):
 
 @pytest.mark.parametrize("layout", [None, "constrained"])
 @pytest.mark.parametrize("name", ["heatmap-marks", "liqmap", "coins-named"])
-def test_a_figure_within_a_figure_has_its_own_room(name, layout):
+def test_a_subfigure_has_its_own_layout(name, layout):
     answer, options = drawn.ANSWERS[name]
     figure = Figure(figsize=(12, 5), layout=layout)
     for part in figure.subfigures(1, 2):
@@ -82,7 +82,7 @@ def test_the_current_price_has_a_tag_that_covers_no_other_label():
     assert not frame.overlaps(ax.yaxis.label.get_window_extent())
 
 
-def test_the_days_of_may_are_called_so():
+def test_days_of_may_have_their_month():
     figure = Figure(figsize=(8, 5))
     answer, options = drawn.ANSWERS["heatmap-month"]
     ax = answer.plot(figure.add_subplot(), **options)
@@ -103,7 +103,7 @@ def test_the_days_of_may_are_called_so():
         ("1990-01-01", "2026-06-11", "1990", "2020"),
     ],
 )
-def test_ticks_say_what_changes_above_and_the_rest_below(start, end, first, last):
+def test_ticks_have_the_changing_part_above_and_the_rest_below(start, end, first, last):
     ticks = clock.Ticks(7).tick_values(*date2num(np.array([start, end], dtype="datetime64[m]")))
     labels = clock.Labels().format_ticks(ticks)
     assert 2 <= len(labels) <= 7
@@ -131,7 +131,7 @@ def test_periods_that_are_joined_add_up_to_the_same():
     assert -heights[heights < 0].sum() == pytest.approx(rows["long_usd"].sum())
 
 
-def test_a_ranking_says_what_has_no_room_and_how_much_it_is():
+def test_a_ranking_sums_the_rows_that_do_not_fit():
     figure = Figure(figsize=(8, 5))
     rows = drawn.ranking("coin", drawn.MANY)
     ax = rows.plot(figure.add_subplot())
@@ -142,7 +142,7 @@ def test_a_ranking_says_what_has_no_room_and_how_much_it_is():
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_axes_that_the_caller_placed_stay_there(layout):
+def test_axes_of_the_caller_are_not_moved(layout):
     figure = Figure(figsize=(8, 5), layout=layout)
     ax = figure.add_axes((0.3, 0.3, 0.4, 0.4))
     with warnings.catch_warnings():
@@ -168,7 +168,7 @@ def test_pictures_on_given_axes_leave_pyplot_alone():
 
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])
-def test_words_stand_out_from_the_paper_of_the_style(style):
+def test_texts_contrast_with_the_background_of_the_style(style):
     plt.switch_backend("agg")
     with plt.style.context(style):
         figure = drawn.chart().plot().figure
@@ -242,7 +242,7 @@ def readable(ax):
 
 @pytest.mark.parametrize("size", drawn.SIZES, ids=str)
 @pytest.mark.parametrize("name", drawn.ANSWERS)
-def test_what_is_drawn_stands_out_from_dark_paper(name, size):
+def test_marks_contrast_with_a_dark_background(name, size):
     answer, options = drawn.ANSWERS[name]
     with plt.style.context("dark_background"):
         figure = Figure(figsize=size)

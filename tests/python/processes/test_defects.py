@@ -60,7 +60,7 @@ def test_a_panic_is_an_exception_that_asks_for_a_report(way):
     assert (type(caught).__module__, type(caught).__qualname__) == ("liqdata.errors", "Defect")
 
 
-def test_what_called_it_is_named_and_goes_into_a_pickle(monkeypatch):
+def test_a_panic_error_names_its_caller_and_pickles(monkeypatch):
     monkeypatch.setattr("liqdata.source.local.LocalSource.ask_each", lambda *_: faulty().call())
     with pytest.raises(Defect) as caught, liqdata.Market() as market:
         market.bars("BTC")
@@ -83,7 +83,7 @@ SILENT = """
 
 
 @pytest.mark.parametrize("asked", [None, "0", "1"])
-def test_what_is_raised_is_said_on_standard_error_only_where_a_backtrace_is_asked_for(asked):
+def test_a_panic_is_printed_only_with_rust_backtrace(asked):
     environment = {name: value for name, value in os.environ.items() if name != "RUST_BACKTRACE"}
     if asked is not None:
         environment["RUST_BACKTRACE"] = asked
@@ -96,16 +96,16 @@ def test_what_is_raised_is_said_on_standard_error_only_where_a_backtrace_is_aske
         assert done.stderr == ""
 
 
-def test_a_panic_in_a_finaliser_is_told_and_ends_nothing(monkeypatch):
-    told = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_value))
+def test_a_panic_in_a_finaliser_is_reported_and_ignored(monkeypatch):
+    errors = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: errors.append(unraisable.exc_value))
     one = faulty(at_the_end=True)
     del one
     gc.collect()
-    assert [type(error).__mro__[1] for error in told] == [Defect]
+    assert [type(error).__mro__[1] for error in errors] == [Defect]
 
 
-def test_the_package_goes_on_after_a_panic():
+def test_the_package_works_after_a_panic():
     with pytest.raises(Defect):
         faulty().compute()
     market = liqdata.Market()
@@ -178,7 +178,7 @@ def test_an_interrupt_of_the_import_or_the_first_call_is_a_keyboard_interrupt():
         'liqdata.Market(bars={"symbol": ["BTC"]})',
     ],
 )
-def test_where_numpy_cannot_be_had_each_way_says_so(first, tmp_path):
+def test_a_missing_numpy_is_named_in_every_interface(first, tmp_path):
     samples.archive(tmp_path / "archive")
     source = f"import sys; sys.modules['numpy'] = None; import liqdata; from liqdata import _core; {first}"
     command = [sys.executable, "-c", source]

@@ -33,7 +33,7 @@ WAYS = {
     "verify": "liqdata.archive.verify(folder)",
     "repair": "liqdata.archive.verify(fresh, repair=True)",
 }
-# What is made anew before each attempt: columns are made once.
+# Created again before each attempt: columns are made once.
 FRESH = {"columns of decoded": 'feeds.decode("bybit", frames)', "repair": "without_journal(folder)"}
 # What the interpreter takes to free the objects made so far, before an interrupt is out, is not ours.
 OBJECTS = {"dicts"}
@@ -145,7 +145,7 @@ SOURCE = """
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_ctrl_c_ends_it_at_once_and_the_next_call_works(way):
+def test_ctrl_c_ends_a_call_at_once_and_the_next_call_works(way):
     call = WAYS[way]
     known = ("arrow)", "rows", "(market)", "folder", "file)")
     needs = next((one for one in known if one in call + FRESH.get(way, "")), "table").strip("()")
@@ -168,8 +168,8 @@ MOMENTS = """
     from liqdata.ingestion import column_file as _parquet
 
     way = sys.argv[1]
-    beside = pathlib.Path(tempfile.mkdtemp())
-    folder = beside / "archive"
+    work = pathlib.Path(tempfile.mkdtemp())
+    folder = work / "archive"
     count = 6000
     orders = {
         "exchange": ["binance", "okx"] * (count // 2),
@@ -182,11 +182,11 @@ MOMENTS = """
     frame = pandas.DataFrame(orders)
     files = []
     if way == "csv":
-        frame.to_csv(beside / "x_orders.csv", index=False)
-        files = [beside / "x_orders.csv"]
+        frame.to_csv(work / "x_orders.csv", index=False)
+        files = [work / "x_orders.csv"]
     if way.startswith("parquet"):
         for part in (0, 1):
-            files.append(beside / f"{part}.parquet")
+            files.append(work / f"{part}.parquet")
             parquet.write_table(pyarrow.Table.from_pandas(frame[part::2]), files[-1])
     if way == "parquet by days":
         _parquet.TOGETHER = count // 4
@@ -210,20 +210,20 @@ MOMENTS = """
         sender.stdout.readline()
         record = folder / "ingested.jsonl"
         lines = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
-        kept = ingest().repeated
-        told = [int(new.replace(",", "")) for note in notes for new in re.findall(r"([0-9,]+) new", note)]
-        assert [line["new"] for line in lines] == [kept] * bool(kept), (place, kept, lines)
+        stored = ingest().repeated
+        reported = [int(new.replace(",", "")) for note in notes for new in re.findall(r"([0-9,]+) new", note)]
+        assert [line["new"] for line in lines] == [stored] * bool(stored), (place, stored, lines)
         # Where it had come to its end nothing was interrupted.
         if done is None and not (lines and "interrupted" not in lines[0]):
-            assert told == [kept] * bool(kept), (place, kept, told)
-        seen.add((done is None, kept))
+            assert reported == [stored] * bool(stored), (place, stored, reported)
+        seen.add((done is None, stored))
     sender.stdin.close()
     print(sorted(seen))
 """
 
 
 @pytest.mark.parametrize("way", ["table", "csv", "parquet", "parquet by days"])
-def test_whenever_ctrl_c_comes_what_an_ingest_kept_is_told_and_on_record(way):
+def test_an_interrupted_ingest_reports_and_records_its_stored_rows(way):
     pytest.importorskip("pyarrow")
     source = textwrap.dedent(MOMENTS).replace("SENDER", repr(SENDER)).replace("TIMES", "400" if SOAK else "40")
     command = [sys.executable, "-c", source, way]
@@ -275,7 +275,7 @@ LOOKED_FOR = """
         'market.heatmap("BTC", "24h").plot(price=arrow)',
     ],
 )
-def test_ctrl_c_while_pandas_comes_in_beside_pyarrow_is_not_lost(tmp_path, call):
+def test_ctrl_c_during_the_import_of_pandas_is_raised(tmp_path, call):
     for needed in ("pandas", "polars", "pyarrow", "matplotlib"):
         pytest.importorskip(needed)
     source = textwrap.dedent(LOOKED_FOR).replace("CALL", call)

@@ -102,7 +102,7 @@ def test_the_async_client_is_awaited_in_a_cell(server, tmp_path):
     assert output["text"] == "['12h', '1h', '24h', '4h'] ETH\n"
 
 
-def test_a_bar_needs_no_widgets_and_warns_of_nothing(tmp_path):
+def test_a_progress_bar_needs_no_widgets_and_no_warnings(tmp_path):
     outputs = executed([PROGRESS], tmp_path)
     assert "".join(output["text"] for output in outputs if output.get("name") == "stdout") == "250\n"
     said = "".join(output["text"] for output in outputs if output.get("name") == "stderr")
@@ -111,12 +111,12 @@ def test_a_bar_needs_no_widgets_and_warns_of_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("script", notebooks.SCRIPTS, ids=lambda script: script.stem)
-def test_a_notebook_shows_what_is_kept_of_it(script, tmp_path):
-    kept = notebooks.stored(script)
-    assert notebooks.sources(kept) == notebooks.cells(script), "make notebooks"
+def test_a_notebook_has_its_recorded_output(script, tmp_path):
+    stored = notebooks.stored(script)
+    assert notebooks.sources(stored) == notebooks.cells(script), "make notebooks"
     assert script.with_suffix(".ipynb").stat().st_size < LARGEST
     shown = notebooks.shown(notebooks.executed(script, tmp_path))
-    assert shown == notebooks.shown(kept), "make notebooks"
+    assert shown == notebooks.shown(stored), "make notebooks"
     assert not [text for text, _ in shown if "stderr: " in text]
 
 

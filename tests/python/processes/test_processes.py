@@ -26,7 +26,7 @@ GOOD = data(OK)
 
 
 def command(source, *arguments, strict=True):
-    # A fork beside native threads is what the fork tests are about; later Pythons warn of it.
+    # A fork with native threads is what the fork tests are about; later Pythons warn of it.
     options = STRICT if strict else []
     return [sys.executable, *options, "-c", textwrap.dedent(source), *map(str, arguments)]
 
@@ -57,7 +57,7 @@ ENDS = {
             assert (await client.overview())["1h"]["cnt"] == 4
         asyncio.run(main(), debug=False)
     """,
-    "after a coroutine nobody awaited": """
+    "after a coroutine that was not awaited": """
         import asyncio, sys, liqdata
         async def main():
             client = liqdata.AsyncClient(sys.argv[1])
@@ -114,7 +114,7 @@ def test_a_script_ends_cleanly(script, ending):
 
 
 @pytest.mark.parametrize("ending", ["with calls in flight", "with a client deleted", "with threads that wait"])
-def test_a_script_is_over_soon_after_its_last_line(script, ending):
+def test_a_script_exits_soon_after_its_last_line(script, ending):
     good, mute = script(GOOD), script(silence)
     source = f"{textwrap.dedent(ENDS[ending])}\nimport time\nprint(time.monotonic())"
     took = []
@@ -189,11 +189,11 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_ctrl_c_is_answered_at_once_and_the_next_call_works(call):
+def test_ctrl_c_ends_a_blocking_call_at_once_and_the_next_call_works(call):
     assert float(run(INTERRUPTED.replace("CALL", CALLS[call]))) < AT_ONCE
 
 
-def test_ctrl_c_is_answered_while_a_call_waits_to_be_tried_again():
+def test_ctrl_c_ends_the_wait_before_a_retry():
     # What is logged of the retries is no matter here.
     busy = """
     import logging
@@ -293,7 +293,7 @@ def test_a_forked_child_calls_with_its_parents_client(server, warm):
     run(FORKED, server.url, 10, warm, 0, strict=False)
 
 
-def test_a_forked_child_calls_whatever_the_parents_threads_are_doing(server):
+def test_a_forked_child_can_call_while_threads_of_the_parent_run(server):
     run(FORKED, server.url, 150 if SOAK else 20, "used", 6, strict=False)
 
 
@@ -317,7 +317,7 @@ def test_a_forked_child_may_use_asyncio(server):
     run(source, server.url, strict=False)
 
 
-def test_a_child_that_exits_by_the_long_way_ends_too(server):
+def test_a_forked_child_that_runs_exit_handlers_ends(server):
     source = """
         import os, signal, sys
         import liqdata
@@ -414,14 +414,14 @@ def test_64_threads_share_one_client(market, server):
             assert list(pool.map(ask, range(64))) == [calls] * 64
 
 
-def test_64_threads_ask_a_service_as_often_as_they_mean_to(script):
+def test_64_threads_send_exactly_their_requests(script):
     service = script(GOOD)
     with liqdata.Client(service.url, timeout=60.0) as client, ThreadPoolExecutor(64) as pool:
         assert list(pool.map(lambda _: client.overview(), range(640))) == [OK] * 640
     assert len(service.requests) == 640
 
 
-def test_other_threads_run_while_one_waits(script):
+def test_other_threads_run_during_a_call(script):
     service = script(silence)
     with liqdata.Client(service.url, timeout=30.0) as client:
 
@@ -506,7 +506,7 @@ def test_a_loop_closed_with_calls_in_flight_harms_no_other(script):
         assert asyncio.run(liqdata.AsyncClient(good.url).overview()) == OK
 
 
-def test_a_loop_thrown_away_with_a_task_that_waits_is_no_crash(script):
+def test_a_discarded_loop_with_a_waiting_task_does_not_crash(script):
     mute = script(silence)
     run(
         """
@@ -531,7 +531,7 @@ def test_a_loop_thrown_away_with_a_task_that_waits_is_no_crash(script):
 # Cancellation and what is left behind.
 
 
-def test_a_cancelled_await_hangs_up(script):
+def test_a_cancelled_await_closes_its_connection(script):
     service = script(silence)
 
     async def main():
@@ -586,7 +586,7 @@ def test_a_failing_task_group_cancels_the_others(script):
     asyncio.run(main())
 
 
-def test_200_timeouts_leave_nothing_behind(script):
+def test_200_timeouts_leak_nothing(script):
     service = script(silence)
     here = psutil.Process()
 
@@ -612,7 +612,7 @@ def test_200_timeouts_leave_nothing_behind(script):
     asyncio.run(main())
 
 
-def test_200_clients_and_loops_leave_nothing_behind(script):
+def test_200_clients_and_loops_leak_nothing(script):
     service = script(GOOD)
     here = psutil.Process()
 
@@ -635,7 +635,7 @@ def test_200_clients_and_loops_leave_nothing_behind(script):
     assert here.num_threads() <= before[1] + 4
 
 
-def test_a_walk_left_in_the_middle_leaves_no_task(server):
+def test_an_abandoned_walk_leaves_no_task(server):
     async def main():
         async with liqdata.AsyncClient(server.url) as client:
             async for row in client.iter_orders(page_size=10):
@@ -646,7 +646,7 @@ def test_a_walk_left_in_the_middle_leaves_no_task(server):
     asyncio.run(main(), debug=True)
 
 
-def test_200_loops_closed_with_a_call_under_way_leave_no_descriptor(script):
+def test_200_loops_closed_during_a_call_leak_no_descriptor(script):
     service = script(silence)
     here = psutil.Process()
 

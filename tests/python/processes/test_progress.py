@@ -1,4 +1,4 @@
-"""How far a long call is: told to a function of the caller's, whichever call it is."""
+"""Progress of long calls, reported to a function of the caller."""
 
 import contextlib
 import fcntl
@@ -40,7 +40,7 @@ def walked(folder, tell):
         list(market.iter_orders(max_rows=10, progress=tell))
 
 
-# The call, and of how many it knows: None where nobody does.
+# The call, and the type of its total: None where it is unknown.
 WAYS = {
     "demo": (lambda _, tell: liqdata.demo(progress=tell), int),
     "live demo": (lambda _, tell: liqdata.demo(live=True, progress=tell).close(), int),
@@ -62,20 +62,20 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_function_is_told_how_far_it_is(way, folder):
+def test_a_progress_function_gets_done_and_total(way, folder):
     call, of = WAYS[way]
-    told = []
-    call(folder, lambda *how_far: told.append(how_far))
-    assert told
-    done = [one for one, _ in told]
+    calls = []
+    call(folder, lambda *how_far: calls.append(how_far))
+    assert calls
+    done = [one for one, _ in calls]
     assert done == sorted(done)
-    assert {type(whole) for _, whole in told} == {of}
+    assert {type(whole) for _, whole in calls} == {of}
     if of is int:
-        assert told[-1] == (done[-1], done[-1])
+        assert calls[-1] == (done[-1], done[-1])
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_the_function_raises_ends_the_call(way, folder):
+def test_an_error_of_the_progress_function_ends_the_call(way, folder):
     def enough(*_):
         raise StopAsyncIteration
 
@@ -90,7 +90,7 @@ def linked(folder):
     return other
 
 
-def test_a_command_draws_nothing_where_nobody_looks():
+def test_a_command_draws_no_progress_without_a_terminal():
     command = [sys.executable, "-m", "liqdata", "coins", "--demo", "--csv"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.startswith("coin,")
@@ -98,7 +98,7 @@ def test_a_command_draws_nothing_where_nobody_looks():
 
 
 @pytest.mark.parametrize("live", [False, True])
-def test_a_simulation_that_nobody_waits_for_ends(live):
+def test_an_abandoned_simulation_ends(live):
     source = f"""
         import time
         import liqdata
@@ -118,7 +118,7 @@ def test_a_simulation_that_nobody_waits_for_ends(live):
     assert float(done.stdout) < 1.0  # of seconds of the processor; what goes on takes all there are
 
 
-def test_a_bar_shows_that_time_goes_on_where_nothing_more_is_done():
+def test_a_progress_bar_shows_elapsed_time_without_progress():
     pytest.importorskip("tqdm")
     source = """
         import time

@@ -72,7 +72,7 @@ FOUND_LATER = """
 """
 
 
-def test_a_name_that_can_be_resolved_later_is_found_by_the_same_call(tmp_path):
+def test_a_call_retries_name_resolution(tmp_path):
     names, before = own_names(tmp_path)
     attempts = int(run(FOUND_LATER, names, before=before))
     assert 2 <= attempts <= 10
@@ -87,7 +87,7 @@ JUMPS = """
     import liqdata
     from scripted import Service, answer, data, silence
 
-    def told(by):
+    def has_jumped(by):
         return abs(time.time() - time.clock_gettime(time.CLOCK_TAI) - began - by) < 30
 
     def jump(by):
@@ -126,7 +126,7 @@ JUMPS = """
                 else:
                     sys.exit("answered")
                 jumping.join()
-                assert told(by), "the clock was not set"
+                assert has_jumped(by), "the clock was not set"
                 assert 0.9 < took < most, took
                 worst = max(worst, abs(took - 1.0))
                 # So is what a service wants to be waited for.
@@ -145,7 +145,7 @@ JUMPS = """
 """
 
 
-def test_a_clock_that_jumps_by_an_hour_moves_no_deadline_and_no_wait(wall_clock):
+def test_a_clock_jump_changes_no_deadline_and_no_wait(wall_clock):
     # How long a deadline and a wait of one second may take; on a machine that does more than this, longer.
     most, longest = (1.6, 2.0) if SOAK else (10.0, 10.0)
     print(*run(JUMPS, most, longest, **wall_clock, TZ="Europe/Berlin").split(), "ms off at most, a deadline and a wait")
@@ -202,7 +202,7 @@ LOGGED = """
 """
 
 
-def test_whoever_reads_the_log_may_hold_a_lock_and_ask_meanwhile():
+def test_a_log_handler_may_take_locks_and_query():
     # As many as there were calls, and those of one attempt more.
     assert int(run(LOGGED)) >= 16 * 10 + 100
 
@@ -210,7 +210,7 @@ def test_whoever_reads_the_log_may_hold_a_lock_and_ask_meanwhile():
 # Dask.
 
 
-def test_workers_of_dask_ask_with_a_client_they_were_sent(server, tmp_path):
+def test_dask_workers_use_a_pickled_client(server, tmp_path):
     pytest.importorskip("distributed")
     file = tmp_path / "workers.py"
     source = """
@@ -229,11 +229,11 @@ def test_workers_of_dask_ask_with_a_client_they_were_sent(server, tmp_path):
             ):
                 workers = list(cluster.scheduler.workers)
                 each = [dask.map(ask, [client] * 40, range(40), pure=False, workers=[one]) for one in workers]
-                told = [answer for asked in each for answer in dask.gather(asked)]
-            assert len({worker for worker, *_ in told} - {os.getpid()}) == 2
+                answers = [answer for asked in each for answer in dask.gather(asked)]
+            assert len({worker for worker, *_ in answers} - {os.getpid()}) == 2
             wanted = client.overview()
-            assert all(answer == wanted for _, answer, _ in told)
-            assert all(rows == client.coins(limit=1 + place % 8) for place, (*_, rows) in enumerate(told))
+            assert all(answer == wanted for _, answer, _ in answers)
+            assert all(rows == client.coins(limit=1 + place % 8) for place, (*_, rows) in enumerate(answers))
     """
     file.write_text(textwrap.dedent(source), encoding="utf-8")
     command = [sys.executable, file, server.url]

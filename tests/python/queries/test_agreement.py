@@ -221,12 +221,12 @@ def public(kind):
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient, Market])
-def test_every_public_method_is_asked(kind):
+def test_the_questions_cover_every_public_method(kind):
     assert public(kind) - APART == ASKED.keys() | FOLLOWED.keys() | ELSEWHERE.keys()
 
 
 def outcome(ask):
-    """What was answered, or how it was refused."""
+    """The answer, or the refusal."""
     try:
         found = ask()
         if isinstance(found, dict) and found and all(isinstance(one, Iterator) for one in found.values()):
@@ -247,43 +247,43 @@ def dtypes(rows):
     ]
 
 
-def agree(told, wanted, asked):
-    assert type(told) is type(wanted), asked
+def agree(answer, wanted, asked):
+    assert type(answer) is type(wanted), asked
     if isinstance(wanted, list):
-        assert len(told) == len(wanted), asked
+        assert len(answer) == len(wanted), asked
         for place, one in enumerate(wanted):
-            agree(told[place], one, (asked, place))
+            agree(answer[place], one, (asked, place))
         return
     if isinstance(wanted, LiquidationMap):
         for name in ("view", "seen_share", "measured"):
-            assert "measured" not in wanted.meta or told.meta[name] == wanted.meta[name], asked
-    if isinstance(wanted, Heatmap | LiquidationMap) and "explain" in told.meta:
-        rests_alike(told, wanted, asked)
+            assert "measured" not in wanted.meta or answer.meta[name] == wanted.meta[name], asked
+    if isinstance(wanted, Heatmap | LiquidationMap) and "explain" in answer.meta:
+        rests_alike(answer, wanted, asked)
     if isinstance(wanted, dict) and any(isinstance(each, liqdata.Rows) for each in wanted.values()):
-        assert told.keys() == wanted.keys(), asked
+        assert answer.keys() == wanted.keys(), asked
         for name, rows in wanted.items():
-            agree(told[name], rows, (asked, name))
+            agree(answer[name], rows, (asked, name))
         return
-    assert told == wanted, asked
+    assert answer == wanted, asked
     for name in ("coverage", "earlier"):
-        assert getattr(told, "meta", {}).get(name) == getattr(wanted, "meta", {}).get(name), (asked, name)
+        assert getattr(answer, "meta", {}).get(name) == getattr(wanted, "meta", {}).get(name), (asked, name)
     if isinstance(wanted, liqdata.Rows):
-        assert dtypes(told) == dtypes(wanted), asked
-        assert told.meta["as_of"] == wanted.meta["as_of"], asked
-        assert told.meta["age"] == wanted.meta["age"], asked
-        assert told.meta.get("seen_share") == wanted.meta.get("seen_share"), asked
+        assert dtypes(answer) == dtypes(wanted), asked
+        assert answer.meta["as_of"] == wanted.meta["as_of"], asked
+        assert answer.meta["age"] == wanted.meta["age"], asked
+        assert answer.meta.get("seen_share") == wanted.meta.get("seen_share"), asked
 
 
-def rests_alike(told, wanted, asked):
-    """What an estimate rests on, and what is made of that: bit for bit."""
+def rests_alike(answer, wanted, asked):
+    """The inputs of an estimate and the values derived from them are equal bit for bit."""
     for name in ("explain", "view", "as_of", "age"):
-        assert told.meta[name] == wanted.meta[name], (asked, name)
+        assert answer.meta[name] == wanted.meta[name], (asked, name)
     for name in ("long", "short", "low", "high"):
         if hasattr(wanted, name):
-            assert_array_equal(getattr(told, name), getattr(wanted, name), str((asked, name)))
+            assert_array_equal(getattr(answer, name), getattr(wanted, name), str((asked, name)))
     if isinstance(wanted, LiquidationMap):
-        assert told.fine[:4] == wanted.fine[:4], asked
-        assert told.swept(0.9 * wanted.current_price) == wanted.swept(0.9 * wanted.current_price), asked
+        assert answer.fine[:4] == wanted.fine[:4], asked
+        assert answer.swept(0.9 * wanted.current_price) == wanted.swept(0.9 * wanted.current_price), asked
 
 
 def one_by_one(asked):
@@ -295,18 +295,18 @@ def one_by_one(asked):
 
 
 @pytest.mark.parametrize("method", ASKED)
-def test_they_answer_and_refuse_alike(local, served, connect, method):
+def test_a_client_answers_and_refuses_like_the_market(local, served, connect, method):
     client = connect(served)
     answered = 0
     for asked in ASKED[method]:
         wanted = outcome(lambda asked=asked: getattr(local, method)(**asked))
-        told = outcome(lambda asked=asked: getattr(client, method)(**asked))
+        answer = outcome(lambda asked=asked: getattr(client, method)(**asked))
         if isinstance(wanted, tuple) and len(alone := one_by_one(asked)) > 1:
             # Of several that are refused a client raises what came first.
             refused = [outcome(lambda each=each: getattr(local, method)(**each)) for each in alone]
-            assert told in [wanted, *(each for each in refused if isinstance(each, tuple))], (method, asked)
+            assert answer in [wanted, *(each for each in refused if isinstance(each, tuple))], (method, asked)
         else:
-            agree(told, wanted, (method, asked))
+            agree(answer, wanted, (method, asked))
         answered += not isinstance(wanted, tuple)
     assert answered, "something has to be answered"
 
@@ -364,21 +364,21 @@ def coming(asked):
 
 
 @pytest.mark.parametrize("method", FOLLOWED)
-def test_what_is_followed_is_told_and_refused_alike(followed, connect, method):
+def test_client_streams_yield_and_refuse_like_those_of_the_market(followed, connect, method):
     market, server, before = followed
     client = connect(server)
-    told = 0
+    rows = 0
     for asked in FOLLOWED[method]:
         start = {"last_event_id": before[method], **asked}
         most = coming(asked) if method == "stream_orders" else 3
         wanted = outcome(lambda start=start, most=most: rows_of(getattr(market, method)(**start), most))
         agree(outcome(lambda start=start, most=most: rows_of(getattr(client, method)(**start), most)), wanted, asked)
-        told += isinstance(wanted, list) and len(wanted)
-    assert told >= 6
+        rows += isinstance(wanted, list) and len(wanted)
+    assert rows >= 6
 
 
-def test_the_archive_has_something_to_tell(local):
-    """So that agreement is not that of nothing with nothing."""
+def test_the_archive_has_rows_to_compare(local):
+    """Agreement of two empty archives would prove nothing."""
     for method in ("orders", "history", "coverage", "gaps", "bars", "open_interest", "maps", "positions"):
         assert len(getattr(local, method)()) > 1, method
     for realised in ("overview", "coins", "exchanges", "largest", "orders", "chart", "history", "cascades"):

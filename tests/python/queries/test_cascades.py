@@ -1,4 +1,4 @@
-"""Cascades: held against a plain look at the same orders and bars, of tables and archives, and over a socket."""
+"""Cascades of tables, archives and services, compared with a plain loop over the same orders and bars."""
 
 import json
 import random
@@ -110,8 +110,8 @@ def priced(start, end, closes):
     }
 
 
-def plainly(tables, gap, least, stretch, wanted=lambda _: True):
-    """What the cascades have to be, by plain loops."""
+def plainly(tables, gap, least, period, wanted=lambda _: True):
+    """The expected cascades, by plain loops."""
     orders, bars = tables
     closes = defaultdict(dict)
     for bar in samples.rows(bars):
@@ -137,12 +137,12 @@ def plainly(tables, gap, least, stretch, wanted=lambda _: True):
             before = [one["usd"] for one in events if one["start"] >= start - 7 * DAY and one["end"] + gap < start]
             less = sum(usd < event["usd"] for usd in before)
             share = {"percentile_7d": less / len(before) if before else None}
-            if stretch[0] <= start < stretch[1]:
+            if period[0] <= start < period[1]:
                 made.append(event | priced(start, event["end"], closes[coin]) | share)
     return sorted(made, key=lambda row: (row["start"], row["coin"], row["side"]))
 
 
-def test_cascades_are_those_of_a_plain_look(market, orders, bars):
+def test_cascades_equal_those_of_a_plain_loop(market, orders, bars):
     chance = random.Random(7)
     found_any = 0
     for _ in range(25):
@@ -157,15 +157,15 @@ def test_cascades_are_those_of_a_plain_look(market, orders, bars):
             return not named or COINS[row["symbol"]] in named or row["symbol"] in named
 
         found = market.cascades(symbol, gap=gap, min_usd=least, start=start, end=end)
-        stretch = (start, NOW + 1 if end is None else end)
-        wanted_rows = plainly((orders, bars), gap, least, stretch, wanted)
+        period = (start, NOW + 1 if end is None else end)
+        wanted_rows = plainly((orders, bars), gap, least, period, wanted)
         assert list(found) == wanted_rows, (symbol, gap, least, start, end)
         found_any += len(found)
     assert found_any > 1000
 
 
 @pytest.mark.parametrize("place", ["tables", "archive"])
-def test_bars_of_a_minute_tell_what_the_price_did_in_a_minute(tmp_path, place):
+def test_one_minute_bars_give_the_change_within_a_minute(tmp_path, place):
     first = NOW - 3 * HOUR
     chance = random.Random(8)
     opens = [first + minute * MINUTE for minute in range(180)]
@@ -189,18 +189,18 @@ def test_bars_of_a_minute_tell_what_the_price_did_in_a_minute(tmp_path, place):
         liqdata.ingest(tmp_path / "archive", orders=orders, bars=bars, exchange="okx")
         market = liqdata.open(tmp_path / "archive", as_of=NOW)
     with market:
-        told = market.cascades("BTC", gap="60s")
+        rows = market.cascades("BTC", gap="60s")
     # What the first bar that closes at or behind the end says, and the bar a minute later.
-    assert [row["change_1m"] for row in told] == [
+    assert [row["change_1m"] for row in rows] == [
         pytest.approx(closes[11] / closes[10] - 1),
         None,
         pytest.approx(closes[90] / closes[89] - 1),
     ]
-    assert told[1]["price_after"] == closes[60]
-    assert told[0]["change_5m"] == pytest.approx(closes[15] / closes[10] - 1)
+    assert rows[1]["price_after"] == closes[60]
+    assert rows[0]["change_5m"] == pytest.approx(closes[15] / closes[10] - 1)
 
 
-def test_by_default_they_are_the_last_day_of_a_minute_and_a_hundred_thousand(market, orders, bars):
+def test_cascades_default_to_a_day_a_minute_and_100_000_usd(market, orders, bars):
     found = market.cascades()
     assert list(found) == plainly((orders, bars), MINUTE, 100_000, (NOW + 1 - DAY, NOW + 1))
     assert len(found) > 10
@@ -230,15 +230,15 @@ def test_an_event_of_one_side_does_not_join_that_of_the_other():
         )
     ]
     found = liqdata.Market(samples.columns(rows)).cascades()
-    told = [(row["start"] - NOW, row["end"] - NOW, row["usd"], row["cnt"], row["exchanges"]) for row in found]
-    assert told == [(0, MINUTE, 110_000, 2, 2), (2 * MINUTE + 1, 2 * MINUTE + 1, 100_000, 1, 1)]
+    shown = [(row["start"] - NOW, row["end"] - NOW, row["usd"], row["cnt"], row["exchanges"]) for row in found]
+    assert shown == [(0, MINUTE, 110_000, 2, 2), (2 * MINUTE + 1, 2 * MINUTE + 1, 100_000, 1, 1)]
     assert found[1]["percentile_7d"] == 0.0
     assert found[0]["percentile_7d"] is None
     assert found[0]["price_before"] is found[0]["price_after"] is None, "there are no bars"
 
 
 @pytest.mark.parametrize("hours", [1, 12, 24 * 3, 24 * 6])
-def test_as_of_an_instant_nothing_is_known_that_came_later(orders, bars, archive, hours):
+def test_cascades_as_of_an_instant_use_no_later_rows(orders, bars, archive, hours):
     at = NOW - hours * HOUR - 17
     asked = {"gap": "10m", "min_usd": 50_000, "start": at - 2 * DAY}
 
@@ -249,19 +249,19 @@ def test_as_of_an_instant_nothing_is_known_that_came_later(orders, bars, archive
         name: [cell for cell, opened in zip(cells, bars["timestamp"], strict=True) if opened + 5 * MINUTE <= at]
         for name, cells in bars.items()
     }
-    told = plainly((orders, closed), 10 * MINUTE, 50_000, (at - 2 * DAY, at + 1), wanted)
-    assert list(liqdata.Market(orders, bars, now=NOW).cascades(as_of=at, **asked)) == told
+    expected = plainly((orders, closed), 10 * MINUTE, 50_000, (at - 2 * DAY, at + 1), wanted)
+    assert list(liqdata.Market(orders, bars, now=NOW).cascades(as_of=at, **asked)) == expected
     with liqdata.open(archive) as now, liqdata.open(archive, as_of=at) as then:
         # Bars were received when they were written, which is no time of theirs.
         amounts = [
-            {name: row[name] for name in ("start", "end", "coin", "side", "usd", "percentile_7d")} for row in told
+            {name: row[name] for name in ("start", "end", "coin", "side", "usd", "percentile_7d")} for row in expected
         ]
         for found in (now.cascades(as_of=at, **asked), then.cascades(**asked)):
             assert [{name: row[name] for name in amounts[0]} for row in found] == amounts
 
 
 @pytest.mark.filterwarnings("ignore::liqdata.NotCovered")  # the orders begin after the last day of the bars
-def test_an_archive_that_grows_is_told_as_if_it_were_read_anew(tmp_path, bars):
+def test_polling_a_growing_archive_equals_reading_it_again(tmp_path, bars):
     """Orders in their time, late ones of before, repeated ones, and days that become files meanwhile."""
     rows = samples.rows(bursts(4, seed=9))
     rows.sort(key=lambda row: row["timestamp"])
@@ -275,10 +275,10 @@ def test_an_archive_that_grows_is_told_as_if_it_were_read_anew(tmp_path, bars):
     sizes = set()
     with liqdata.open(tmp_path / "archive") as polled:
         for place in range(400, len(soon) + 60, 60):
-            told = [polled.cascades(**asked) for asked in questions]
+            answers = [polled.cascades(**asked) for asked in questions]
             with liqdata.open(tmp_path / "archive") as fresh:
-                assert told == [fresh.cascades(**asked) for asked in questions]
-            sizes.add(len(told[1]))
+                assert answers == [fresh.cascades(**asked) for asked in questions]
+            sizes.add(len(answers[1]))
             more = soon[place : place + 60] + [late.pop() for _ in range(min(5, len(late)))] + soon[place - 3 : place]
             writer.append(samples.columns(more), None, None)
             if place % 240 == 160:
@@ -306,7 +306,7 @@ def test_an_archive_that_grows_is_told_as_if_it_were_read_anew(tmp_path, bars):
         ({"start": NOW, "end": NOW - 1}, "end", "later instant"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_name(market, asked, parameter, words):
+def test_an_invalid_argument_is_refused_by_name(market, asked, parameter, words):
     with pytest.raises(BadQuery) as refused:
         market.cascades(**asked)
     assert refused.value.parameter == parameter
@@ -314,22 +314,22 @@ def test_what_cannot_be_meant_is_refused_by_name(market, asked, parameter, words
 
 
 @pytest.mark.parametrize("path", ["cascades?", "stream?events=cascades&"])
-def test_a_gap_that_is_refused_here_is_refused_over_http_in_the_same_words(market, path):
+def test_a_bad_gap_has_the_same_message_over_http(market, path):
     with liqdata.serve(market) as server:
         for gap in ("60", "999", "0", "25h", "soon"):
             with pytest.raises(urllib.error.HTTPError) as answered:
                 urllib.request.urlopen(f"{server.url}/api/liquidations/{path}gap={gap}", timeout=30)
-            told = json.load(answered.value)["error"]
-            assert (answered.value.code, told["parameter"]) == (400, "gap")
+            error = json.load(answered.value)["error"]
+            assert (answered.value.code, error["parameter"]) == (400, "gap")
             with pytest.raises(BadQuery) as refused:
                 market.cascades(gap=gap)
             if gap in ("60", "999"):
-                assert str(refused.value) == f"gap: {told['message']}; allowed: {told['allowed']}"
+                assert str(refused.value) == f"gap: {error['message']}; allowed: {error['allowed']}"
         for gap in ("60ms", "1000", "60s"):
             urllib.request.urlopen(f"{server.url}/api/liquidations/{path}gap={gap}", timeout=30).close()
 
 
-def test_a_gap_of_milliseconds_is_the_same_asked_of_a_service(market, connect):
+def test_a_service_takes_a_gap_in_milliseconds(market, connect):
     with liqdata.serve(market) as server:
         for gap in ("60ms", timedelta(milliseconds=999), 1000):
             assert connect(server).cascades(gap=gap, min_usd=0) == market.cascades(gap=gap, min_usd=0)
@@ -343,19 +343,19 @@ QUESTIONS = (
 )
 
 
-def test_clients_of_either_face_are_told_what_the_archive_tells(archive, connect):
+def test_both_clients_return_the_answers_of_the_archive(archive, connect):
     with liqdata.open(archive) as market, liqdata.serve(market) as server:
         client = connect(server)
         for asked in QUESTIONS:
-            told, wanted = client.cascades(**asked), market.cascades(**asked)
-            assert told == wanted, asked
-            assert told.columns == wanted.columns
-            assert told.meta["source"] == server.url
+            found, wanted = client.cascades(**asked), market.cascades(**asked)
+            assert found == wanted, asked
+            assert found.columns == wanted.columns
+            assert found.meta["source"] == server.url
         with pytest.raises(BadQuery, match="after the newest observation"):
             client.cascades(start=NOW + DAY)
 
 
-def test_a_service_that_does_not_announce_cascades_is_told_by_name(script, connect):
+def test_cascades_of_a_service_without_them_are_refused_by_name(script, connect):
     nowhere = answer({"success": False}, 404)
     with pytest.raises(BadQuery, match="does not announce cascades") as refused:
         connect(script(nowhere, nowhere)).cascades()

@@ -41,11 +41,11 @@ def served(tables):
 
 
 def large(rows, least=LEAST, **wanted):
-    kept = [row for row in rows if row["value_usd"] >= least]
-    return [row for row in kept if all(row[name] in names for name, names in wanted.items())]
+    chosen = [row for row in rows if row["value_usd"] >= least]
+    return [row for row in chosen if all(row[name] in names for name, names in wanted.items())]
 
 
-def test_orders_of_so_many_usd_are_those_of_the_feed(tables, served, connect):
+def test_large_orders_are_those_of_the_feed(tables, served, connect):
     client = connect(served)
     every = list(tables.orders(limit=1000))
     assert 0 < len(large(every)) < len(every)
@@ -86,7 +86,7 @@ def test_the_largest_may_be_of_a_coin_and_an_exchange(tables, served, connect):
     assert tables.largest(symbol=["PEPE"])["PEPE"].meta["coverage"]
 
 
-def test_an_archive_is_walked_for_orders_of_so_many_usd(tmp_path):
+def test_a_walk_of_an_archive_filters_by_amount(tmp_path):
     liqdata.ingest(tmp_path / "archive", orders=ORDERS)
     with liqdata.open(tmp_path / "archive") as archive:
         every = list(archive.iter_orders())
@@ -105,10 +105,10 @@ def test_an_archive_is_walked_for_orders_of_so_many_usd(tmp_path):
     ids=["orders", "iter_orders", "largest"],
 )
 @pytest.mark.parametrize("listed", [False, True], ids=["no list", "a list without it"])
-def test_a_service_that_does_not_announce_the_amount_is_not_asked(script, connect, ask, listed):
+def test_an_amount_is_not_sent_to_a_service_without_it(script, connect, ask, listed):
     # It would pass over what it does not know, and send orders of any size.
-    told = {"endpoints": [{"name": name, "parameters": [{"name": "limit"}]} for name in ("orders", "largest")]}
-    service = script(answer(json.dumps(told).encode()) if listed else answer({"success": False}, 404))
+    index = {"endpoints": [{"name": name, "parameters": [{"name": "limit"}]} for name in ("orders", "largest")]}
+    service = script(answer(json.dumps(index).encode()) if listed else answer({"success": False}, 404))
     with pytest.raises(BadQuery, match="does not announce min_usd for") as refused:
         ask(connect(service))
     assert refused.value.parameter == "min_usd"
@@ -116,8 +116,8 @@ def test_a_service_that_does_not_announce_the_amount_is_not_asked(script, connec
 
 
 def test_the_list_of_a_service_is_read_once(script, connect):
-    told = {"endpoints": [{"name": "orders", "parameters": [{"name": "min_usd"}]}]}
-    service = script(answer(json.dumps(told).encode()), data([]))
+    listed = {"endpoints": [{"name": "orders", "parameters": [{"name": "min_usd"}]}]}
+    service = script(answer(json.dumps(listed).encode()), data([]))
     client = connect(service)
     for _ in range(3):
         assert client.orders(min_usd="2.50") == []
@@ -125,14 +125,14 @@ def test_the_list_of_a_service_is_read_once(script, connect):
     assert service.requests[-1].query["min_usd"] == "2.50"
 
 
-def test_questions_of_the_contract_need_no_list(script, connect):
+def test_queries_of_the_contract_need_no_list(script, connect):
     service = script(data([]))
     client = connect(service)
     assert client.orders("BTCUSDT", "okx", 5, 1) == client.largest() == []
     assert [request.path for request in service.requests] == ["/api/liquidations", "/api/liquidations/largest"]
 
 
-def test_a_stream_of_so_many_usd_is_not_begun_where_nobody_announces_it(script):
+def test_a_stream_with_an_amount_needs_a_service_that_announces_it(script):
     service = script(answer({"success": False}, 404))
     with liqdata.Client(service.url) as client, client.stream_orders(min_usd=5) as stream:
         with pytest.raises(BadQuery, match="does not announce min_usd for stream") as refused:
@@ -141,7 +141,7 @@ def test_a_stream_of_so_many_usd_is_not_begun_where_nobody_announces_it(script):
     assert [request.path for request in service.requests] == ["/api"]
 
 
-def test_the_command_asks_for_them(served):
+def test_the_command_filters_by_amount(served):
     def run(*words):
         command = [sys.executable, "-m", "liqdata", *words, "--url", served.url, "--json"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
@@ -157,7 +157,7 @@ def test_the_command_asks_for_them(served):
 # --- the coin in frames
 
 
-def test_frames_of_orders_tell_the_coin_and_dicts_do_not(tables, served):
+def test_frames_of_orders_have_the_coin_and_dicts_do_not(tables, served):
     wanted = {"BTCUSDT": "BTC", "BTCUSDC": "BTC", "1000PEPEUSDT": "PEPE", "ETHUSDT": "ETH"}
     with liqdata.Client(served.url) as client:
         for rows in (tables.orders(limit=100), client.orders(limit=100), client.largest(limit=100)):
@@ -197,7 +197,7 @@ def test_an_archive_takes_the_frame_as_it_is(tables, tmp_path):
         assert archive.orders(limit=1000) == tables.orders(limit=1000)
 
 
-def test_a_file_of_a_walk_is_taken_in_again(tables, served, tmp_path):
+def test_a_file_of_a_walk_is_ingested_again(tables, served, tmp_path):
     with liqdata.Client(served.url) as client:
         client.iter_orders(page_size=50).to_parquet(tmp_path / "orders.parquet", decimals="decimal")
     assert liqdata.ingest(tmp_path / "archive", tmp_path / "orders.parquet", format="orders").new == 400
@@ -208,7 +208,7 @@ def test_a_file_of_a_walk_is_taken_in_again(tables, served, tmp_path):
 # --- what an answer covers, and other names of windows
 
 
-def test_every_realised_answer_of_the_last_day_says_what_it_covers(tables):
+def test_every_realised_answer_of_the_last_day_states_its_coverage(tables):
     def of(rows):
         """Coverage without the counts of outliers, which only the endpoint has."""
         counts = {"bar_outliers", "open_interest_outliers"}
@@ -250,11 +250,11 @@ def test_windows_and_ranges_are_found_by_their_other_names():
             assert source.history(interval="1M", **month) == source.history(interval="30d", **month) != []
             assert source.bars(interval="1M", **month) == source.bars(interval="30d", **month)
         with urllib.request.urlopen(f"{server.url}/api/liquidations/history?interval=1M") as plain:
-            assert json.load(plain)["data"] == told(f"{server.url}/api/liquidations/history?interval=30d") != []
+            assert json.load(plain)["data"] == rows_at(f"{server.url}/api/liquidations/history?interval=30d") != []
         with pytest.raises(BadQuery, match=r'"1M" \(which is "30d"\)'):
             market.history(interval="2M")
 
 
-def told(url):
+def rows_at(url):
     with urllib.request.urlopen(url) as reply:
         return json.load(reply)["data"]

@@ -1,4 +1,4 @@
-"""What fills of one liquidation have in common: a further column of orders for whoever asks, the same everywhere."""
+"""The optional group column of orders: fills of one liquidation share a group, in every source."""
 
 import json
 import pickle
@@ -57,7 +57,7 @@ def server(archive):
 
 
 @pytest.mark.parametrize("asked", [{}, {"symbol": "BTC"}, {"exchange": "lighter"}, {"min_usd": 102}, {"start": HALF}])
-def test_an_archive_a_client_and_tables_tell_the_same_groups(archive, server, asked):
+def test_an_archive_a_client_and_tables_return_the_same_groups(archive, server, asked):
     tables = liqdata.Market(orders=orders())
     with liqdata.Client(server.url) as client:
         wanted = archive.orders(groups=True, **asked)
@@ -65,8 +65,8 @@ def test_an_archive_a_client_and_tables_tell_the_same_groups(archive, server, as
         assert of(wanted) == {price: ALL[price] for price in of(wanted)}
         assert len(wanted) >= 3
         for other in (client, tables):
-            told = other.orders(groups=True, **asked)
-            assert list(told) == list(wanted), other
+            found = other.orders(groups=True, **asked)
+            assert list(found) == list(wanted), other
             assert list(other.iter_orders(groups=True, **asked)) == list(wanted), other
         assert list(archive.iter_orders(groups=True, **asked)) == list(wanted)
         assert archive.orders(groups=True, **asked).to_arrow() == client.orders(groups=True, **asked).to_arrow()
@@ -74,7 +74,7 @@ def test_an_archive_a_client_and_tables_tell_the_same_groups(archive, server, as
     assert [{name: row[name] for name in COLUMNS} for row in wanted] == list(archive.orders(**asked))
 
 
-def test_nobody_is_told_of_groups_who_does_not_ask(archive, server):
+def test_rows_have_no_groups_unless_requested(archive, server):
     with liqdata.Client(server.url) as client:
         for market in (archive, client, liqdata.Market(orders=orders())):
             for rows in (market.orders(), market.iter_orders(), market.largest(), market.orders(start=NOW)):
@@ -108,7 +108,7 @@ def test_the_sql_of_the_page_counts_liquidations_in_the_files_of_an_archive(tmp_
     assert duckdb.read_parquet(str(files)).aggregate(counted).fetchall() == [(5,)]
 
 
-def test_where_no_group_is_known_the_column_is_there_and_empty():
+def test_the_group_column_is_empty_where_no_group_is_known():
     market = liqdata.demo()
     with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
         for asked in (market, client):
@@ -119,7 +119,7 @@ def test_where_no_group_is_known_the_column_is_there_and_empty():
                 assert asked.orders("BTC", groups=True, end="2020-01-01").columns == [*COLUMNS, "group_id"]
 
 
-def test_orders_of_one_instant_keep_their_groups_in_tables():
+def test_orders_of_one_instant_have_their_groups_in_tables():
     given = orders() | {
         "timestamp": [NOW] * len(GROUPS),
         "received_at": [NOW + place % 2 for place in range(len(GROUPS))],
@@ -129,12 +129,12 @@ def test_orders_of_one_instant_keep_their_groups_in_tables():
     assert of(rows) == ALL
 
 
-def test_a_market_of_tables_keeps_groups_in_a_pickle():
+def test_a_market_of_tables_pickles_its_groups():
     market = pickle.loads(pickle.dumps(liqdata.Market(orders=orders())))
     assert of(market.orders(groups=True)) == ALL
 
 
-def test_groups_are_asked_for_by_true_or_false():
+def test_the_groups_option_takes_true_or_false():
     with pytest.raises(BadQuery, match="groups: '1' is not allowed; allowed: True or False") as refused:
         liqdata.demo().orders(groups="1")
     assert refused.value.parameter == "groups"

@@ -1,4 +1,4 @@
-"""Liquidations over time: held against a plain grouping of the same orders, over tables and over an archive."""
+"""Liquidations over time, compared with a plain grouping of the same orders, over tables and an archive."""
 
 import itertools
 import random
@@ -70,10 +70,10 @@ def market(request, orders, archive):
         yield opened
 
 
-def plainly(orders, by, interval, stretch, wanted):
-    """What the history has to be, by a plain loop."""
+def plainly(orders, by, interval, period, wanted):
+    """The expected history, by a plain loop."""
     groups = defaultdict(list)
-    start, end = stretch
+    start, end = period
     for row in samples.rows(orders):
         row["coin"] = COINS[row["symbol"]]
         if start <= row["timestamp"] < end and wanted(row):
@@ -94,10 +94,10 @@ def without(rows):
     return [{name: cell for name, cell in row.items() if name != "covered"} for row in rows]
 
 
-def dense(sums, by, interval, stretch):
+def dense(sums, by, interval, period):
     """The same rows with every period of each group: zeros, as all of the time is covered."""
     zero = {"long_usd": 0, "short_usd": 0, "total_usd": 0, "cnt": 0, "largest_usd": 0}
-    start, end = stretch
+    start, end = period
     groups = {tuple(row[name] for name in by) for row in sums} or ({()} if not by else set())
     rows = {(at, *group): zero for at in range(start // interval * interval, end, interval) for group in groups}
     for row in sums:
@@ -144,7 +144,7 @@ def test_a_history_is_the_plain_grouping_of_its_orders(market, orders):
 
 
 @pytest.mark.parametrize("interval", [7, 120, 180, 11 * 60, 25 * 60])
-def test_periods_that_do_not_nest_are_the_sums_of_their_minutes_up_to_the_edges(market, interval):
+def test_periods_that_do_not_nest_sum_their_minutes_to_the_edges(market, interval):
     chance = random.Random(interval)
     sums = ("long_usd", "short_usd", "total_usd", "cnt")
     for _ in range(3):
@@ -153,17 +153,17 @@ def test_periods_that_do_not_nest_are_the_sums_of_their_minutes_up_to_the_edges(
         wanted = defaultdict(lambda: [Decimal(0)] * (len(sums) + 1))
         for row in market.history(interval="1m", sparse=True, **asked):
             whole = wanted[row["timestamp"] // (interval * MINUTE) * interval * MINUTE, row["exchange"], row["side"]]
-            whole[: len(sums)] = [held + row[name] for held, name in zip(whole, sums, strict=False)]
+            whole[: len(sums)] = [total + row[name] for total, name in zip(whole, sums, strict=False)]
             whole[-1] = max(whole[-1], row["largest_usd"])
-        told = market.history(interval=interval * MINUTE, sparse=True, **asked)
+        rows = market.history(interval=interval * MINUTE, sparse=True, **asked)
         found = {
             (row["timestamp"], row["exchange"], row["side"]): [row[name] for name in (*sums, "largest_usd")]
-            for row in told
+            for row in rows
         }
         assert found == wanted
 
 
-def test_a_history_sums_to_what_the_windows_tell(market):
+def test_a_history_sums_to_the_totals_of_the_windows(market):
     day = market.history(by=(), interval="1d", start=NOW - DAY + 1)
     overview = market.overview()["24h"]
     assert sum(row["cnt"] for row in day) == overview["cnt"]
@@ -175,7 +175,7 @@ def test_a_history_sums_to_what_the_windows_tell(market):
     assert totals == {row["exchange"]: row["total_usd"] for row in market.exchanges("24h")}
 
 
-def test_by_default_it_is_the_last_day_by_the_hour_and_coin(market):
+def test_a_history_defaults_to_the_last_day_by_hour_and_coin(market):
     rows = market.history()
     assert rows.columns[:2] == ["timestamp", "coin"]
     assert {row["timestamp"] % HOUR for row in rows} == {0}
@@ -185,7 +185,7 @@ def test_by_default_it_is_the_last_day_by_the_hour_and_coin(market):
     assert str(rows.to_pandas()["timestamp"].dtype) == "datetime64[ms, UTC]"
 
 
-def test_what_was_covered_is_told_as_far_as_somebody_kept_a_record(orders, archive):
+def test_the_covered_share_follows_the_recorded_sessions(orders, archive):
     assert {row["covered"] for row in liqdata.Market(orders, now=NOW).history()} == {1.0}
     # One of five exchanges is missing for three quarters of an hour.
     assert {row["covered"] for row in samples.simulated().history()} == {0.85, 1.0}
@@ -207,7 +207,7 @@ def test_several_may_be_named_in_one_text_as_on_a_command_line(market):
     assert market.history(by="none") == market.history(by=())
 
 
-def test_an_archive_of_an_instant_knows_nothing_that_came_later(archive):
+def test_an_archive_as_of_an_instant_uses_no_later_rows(archive):
     at = NOW - 3 * DAY
     with liqdata.open(archive, as_of=at) as market:
         rows = market.history(by=(), start=NOW - 9 * DAY)
@@ -217,7 +217,7 @@ def test_an_archive_of_an_instant_knows_nothing_that_came_later(archive):
         assert now.history(by=(), start=NOW - 9 * DAY, as_of=at) == rows
 
 
-def test_orders_that_are_received_later_change_no_coverage_of_before(tmp_path):
+def test_late_orders_do_not_change_earlier_coverage(tmp_path):
     """Whatever time they are of: before, within and after what was known then, and of another exchange."""
     folder, begun = tmp_path / "archive", NOW - NOW % DAY - 3 * DAY
 
@@ -276,7 +276,7 @@ def test_orders_that_are_received_later_change_no_coverage_of_before(tmp_path):
         ({"start": NOW, "end": NOW - 1}, "end", "later instant"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_name(market, asked, parameter, words):
+def test_an_invalid_argument_is_refused_by_name(market, asked, parameter, words):
     with pytest.raises(BadQuery) as refused:
         market.history(**asked)
     assert refused.value.parameter == parameter
@@ -328,7 +328,7 @@ def test_unknown_is_not_zero(known_in_part):
     counts = [row["cnt"] for row in rows]
     if earlier is None:
         assert counts == [None, 1, 0, 1, 1, None]
-    else:  # an order that is known counts although nobody listened
+    else:  # a known order counts without a session
         assert counts == [1, 0, 0, 1, None, None]
     for row in rows:
         unknown = [row[name] is None for name in ("long_usd", "short_usd", "total_usd", "cnt", "largest_usd")]
@@ -343,7 +343,7 @@ def test_unknown_is_not_zero(known_in_part):
     assert rows.meta["data_from"] < datetime.fromtimestamp((start + 2 * HOUR) / 1000, UTC)
 
 
-def test_a_period_without_any_coverage_warns_once_at_the_line_that_asks(known_in_part):
+def test_a_period_without_any_coverage_warns_once_at_the_calling_line(known_in_part):
     market, _, _ = known_in_part
     with warnings.catch_warnings(record=True, action="default") as seen:
         for _ in range(3):
@@ -387,7 +387,7 @@ def test_more_than_two_million_rows_are_refused_with_their_number(market):
     assert market.history(by=GROUPS, interval="1m", start=NOW - 365 * DAY, sparse=True)
 
 
-def test_an_instant_before_everything_is_refused_with_the_first(market):
+def test_an_instant_before_all_data_is_refused_with_the_first(market):
     first = market.history(by=(), start=NOW - 20 * DAY, sparse=True)[0]["timestamp"]
     for ask in (market.history, market.overview, market.coins, market.maxpain):
         with pytest.raises(BadQuery, match="the first observation is of 2026-05-2") as refused:
@@ -409,14 +409,14 @@ QUESTIONS = (
 )
 
 
-def test_clients_of_either_face_are_told_what_the_archive_tells(archive, connect):
+def test_both_clients_return_the_answers_of_the_archive(archive, connect):
     with liqdata.open(archive) as market, liqdata.serve(market) as server:
         client = connect(server)
         for asked in QUESTIONS:
-            told, wanted = client.history(**asked), market.history(**asked)
-            assert told == wanted, asked
-            assert told.columns == wanted.columns
-            assert told.meta["source"] == server.url
+            found, wanted = client.history(**asked), market.history(**asked)
+            assert found == wanted, asked
+            assert found.columns == wanted.columns
+            assert found.meta["source"] == server.url
 
 
 def test_a_service_says_why_it_refuses(archive, connect):
@@ -439,7 +439,7 @@ NOWHERE = answer({"success": False}, 404)
     ],
     ids=["neither", "others", "pages of HTML", "a refusal"],
 )
-def test_a_service_that_does_not_announce_a_history_is_told_by_name(script, connect, page, index):
+def test_history_of_a_service_without_it_is_refused_by_name(script, connect, page, index):
     service = script(page, index)
     with pytest.raises(BadQuery, match="does not announce history") as refused:
         connect(service).history()
@@ -447,7 +447,7 @@ def test_a_service_that_does_not_announce_a_history_is_told_by_name(script, conn
     assert [request.path for request in service.requests] == ["/api/liquidations/history", "/api"]
 
 
-def test_what_keeps_the_list_from_being_read_is_raised_as_such(script, connect):
+def test_a_failure_to_read_the_list_is_raised(script, connect):
     with pytest.raises(Refused) as refused:
         connect(script(NOWHERE, answer({}, 401))).history()
     assert refused.value.status == 401

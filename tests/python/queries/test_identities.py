@@ -79,8 +79,8 @@ def test_a_column_does_not_change_later(market, symbol, range):
     cells = []
     for heatmap in (later, then):
         shared = heatmap.matrix[:, np.isin(heatmap.times, times)]
-        held = shared.any(axis=1)
-        cells.append((heatmap.prices[held].tobytes(), shared[held].tobytes()))
+        filled = shared.any(axis=1)
+        cells.append((heatmap.prices[filled].tobytes(), shared[filled].tobytes()))
     assert cells[0] == cells[1]
     # The first column of a day holds what was opened before.
     assert later.matrix[:, 0].sum() > 0.3 * later.matrix[:, -1].sum()
@@ -193,7 +193,7 @@ def test_several_symbols_give_a_dict_in_the_order_given(market, method, symbols)
 
 
 @pytest.mark.parametrize("method,symbols", MANY)
-def test_symbols_are_upper_cased_and_duplicates_asked_once(market, method, symbols):
+def test_symbols_are_upper_cased_and_duplicates_queried_once(market, method, symbols):
     ask = getattr(market, method)
     first, second, _ = symbols
     found = ask([f" {first.lower()}", second, first, second.title()])
@@ -228,7 +228,7 @@ def test_all_symbols_are_checked_before_any_is_answered(market, method):
 
 
 @pytest.mark.parametrize("case", refusals.REFUSALS, ids=refusals.name)
-def test_what_is_outside_the_contract_is_refused_with_parameter_and_choice(case):
+def test_an_argument_outside_the_contract_is_refused_with_its_choices(case):
     method, arguments, parameter, allowed = case
     with pytest.raises(BadQuery) as caught:
         getattr(liqdata.Market(), method)(**arguments)
@@ -239,7 +239,7 @@ def test_what_is_outside_the_contract_is_refused_with_parameter_and_choice(case)
 
 
 @pytest.mark.parametrize("case", refusals.BOUNDS, ids=refusals.name)
-def test_what_is_at_the_edge_of_the_contract_is_answered(case):
+def test_arguments_at_the_edge_of_the_contract_are_accepted(case):
     method, arguments = case
     assert getattr(samples.simulated(), method)(**arguments) is not None
 
@@ -311,7 +311,7 @@ def test_a_window_without_bars_is_not_found_and_names_the_last_bar():
     assert market.heatmap("BTC", "7d").matrix.any()
 
 
-def test_bars_too_coarse_for_the_range_are_refused_with_what_would_do():
+def test_bars_too_coarse_for_the_range_are_refused_with_the_longest_allowed():
     daily = samples.columns([{**row, "interval": "4h"} for row in samples.rows(samples.bars(("BTC",)))[::48]])
     with pytest.raises(Refused, match="2 h") as caught:
         liqdata.Market(bars=daily, now=samples.NOW).heatmap("BTC", "24h")

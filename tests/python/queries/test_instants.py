@@ -32,7 +32,7 @@ def same(found, wanted):
 
 
 @pytest.mark.parametrize("model", [None, 2, 3, liqdata.Model(tiers=[10, 25, 50, 100], kappa0=0.1)], ids=str)
-def test_all_instants_of_one_ledger_are_the_single_answers(market, model):
+def test_several_instants_equal_the_answers_of_each(market, model):
     chance = random.Random(3)
     ends = [NOW - chance.randrange(29 * 60) * MINUTE for _ in range(25)]
     ends += [NOW, ends[3], NOW - 7 * HOUR, NOW - 7 * HOUR - 1]
@@ -63,7 +63,7 @@ def test_an_instant_without_bars_is_named(market):
     assert "as_of: 2026-05-30T08:00:00Z" in refused.value.__notes__[0]
 
 
-def test_what_an_instant_rests_on_is_told_as_of_it(market):
+def test_an_explanation_describes_its_own_instant(market):
     ends = [NOW - 3 * HOUR, NOW - 11 * HOUR]
     later, earlier = (found.meta["explain"] for found in market.liqmap("BTC", "all", as_of=ends))
     assert (later["bars"], earlier["bars"]) == (27 * 12, 19 * 12)
@@ -71,7 +71,7 @@ def test_what_an_instant_rests_on_is_told_as_of_it(market):
     assert later["openInterestAgeMs"] == 0
 
 
-def test_heatmaps_of_all_are_the_single_ones(market):
+def test_heatmaps_of_range_all_equal_single_heatmaps(market):
     ends = [NOW, NOW - 9 * HOUR]
     for found, end in zip(market.heatmap("BTC", "all", 3, as_of=ends), ends, strict=True):
         alone = market.heatmap("BTC", "all", 3, as_of=end)

@@ -83,7 +83,7 @@ def archive(request, tmp_path_factory):
 
 
 def driven(archive, start=None, end=None, at=None):
-    """A replay whose clock goes on when it is told to."""
+    """A replay with a clock that the test advances."""
     return _replayed(archive, start, end, None, at)
 
 
@@ -115,7 +115,7 @@ def test_a_replay_streams_everything_once_in_the_order_it_was_received(archive):
     assert seen[0] == seen[1] == wanted(ORDERS)
 
 
-def test_a_stream_waits_for_what_is_due_and_gives_it_then(archive):
+def test_a_stream_yields_orders_when_they_are_due(archive):
     market = driven(archive, start=START + DAY)
     later = [row for row in wanted(ORDERS) if row in wanted([o for o in ORDERS if due(o) > START + DAY])]
     with market, market.stream_orders() as stream:
@@ -127,7 +127,7 @@ def test_a_stream_waits_for_what_is_due_and_gives_it_then(archive):
     assert got == later
 
 
-def test_nothing_is_seen_before_it_was_received(archive):
+def test_no_row_is_visible_before_it_was_received(archive):
     with driven(archive) as market, liqdata.open(archive) as whole:
         for hours in (0, 3, 11, 23, 25, 47, 60, 80):
             at = START + hours * 3_600_000
@@ -153,7 +153,7 @@ def test_nothing_is_seen_before_it_was_received(archive):
         assert "replayed" not in whole.orders(limit=1).meta
 
 
-def test_a_replay_begins_and_ends_where_it_is_told(archive):
+def test_a_replay_begins_and_ends_at_its_bounds(archive):
     start, end = START + DAY, START + 2 * DAY
     with driven(archive, start, end) as market:
         assert int(market.now.timestamp() * 1000) == start
@@ -166,7 +166,7 @@ def test_a_replay_begins_and_ends_where_it_is_told(archive):
         assert int(market.now.timestamp() * 1000) <= end
 
 
-def test_an_estimate_is_kept_until_a_bar_has_closed(archive):
+def test_an_estimate_is_cached_until_a_bar_closes(archive):
     with driven(archive, START + DAY) as market, liqdata.serve(market) as server, liqdata.Client(server.url) as client:
         first = client.heatmap("BTC", "12h")
         market._source.core.advance(START + DAY + 4 * MINUTE)
@@ -188,7 +188,7 @@ def test_a_server_streams_a_replay_and_its_end(archive):
         assert client.overview() == market.overview()
 
 
-def test_what_is_closed_ends_its_streams(archive):
+def test_closing_a_market_ends_its_streams(archive):
     market = driven(archive)
     stream = market.stream_orders()
     got = []
@@ -202,7 +202,7 @@ def test_what_is_closed_ends_its_streams(archive):
         market.overview()
 
 
-def test_a_replay_pickles_as_its_path_and_where_it_stands(archive):
+def test_a_replay_pickles_as_its_path_and_position(archive):
     with driven(archive) as market:
         market._source.core.advance(START + DAY)
         with pickle.loads(pickle.dumps(market)) as again:
@@ -255,14 +255,14 @@ def test_a_forked_child_has_to_make_its_own(archive):
         ({"path": "s3://bucket/prefix"}, "path", "on this machine"),
     ],
 )
-def test_what_cannot_be_replayed_is_refused(archive, asked, parameter, words):
+def test_a_replay_refuses_an_invalid_argument_by_name(archive, asked, parameter, words):
     with pytest.raises(BadQuery) as raised:
         liqdata.replay(**{"path": archive} | asked)
     assert raised.value.parameter == parameter
     assert words in str(raised.value)
 
 
-def test_an_archive_that_is_none_or_empty_is_refused(tmp_path):
+def test_a_replay_needs_an_archive_with_rows(tmp_path):
     with pytest.raises(ArchiveError):
         liqdata.replay(tmp_path / "none")
     _core.ArchiveWriter(tmp_path / "empty").close()
@@ -270,7 +270,7 @@ def test_an_archive_that_is_none_or_empty_is_refused(tmp_path):
         liqdata.replay(tmp_path / "empty")
 
 
-def test_a_replay_goes_by_itself_as_fast_as_it_is_told(archive):
+def test_a_replay_runs_at_the_given_speed(archive):
     with liqdata.replay(archive, speed=1_000_000) as market, market.stream_orders() as stream:
         assert list(stream) == wanted(ORDERS)
     assert "1e+06 times as fast" in repr(market)

@@ -15,8 +15,8 @@ def tables(hours):
     bars = samples.bars()
     readings = samples.open_interest()
     last = NOW - hours * HOUR
-    kept = [place for place, at in enumerate(readings["timestamp"]) if at <= last]
-    readings = {name: [cells[place] for place in kept] for name, cells in readings.items()}
+    chosen = [place for place, at in enumerate(readings["timestamp"]) if at <= last]
+    readings = {name: [cells[place] for place in chosen] for name, cells in readings.items()}
     assert last - max(readings["timestamp"]) < HOUR
     return samples.orders(), bars, readings
 
@@ -36,7 +36,7 @@ def test_the_unit_says_how_old_open_interest_is_from_a_day_on(market):
         assert "open interest 3:" in repr(made)
 
 
-def test_clients_are_told_in_a_header_and_say_the_same(market, connect):
+def test_a_header_carries_the_age_and_clients_show_it(market, connect):
     with liqdata.serve(market) as server:
         client = connect(server)
         for made in (client.heatmap("BTC", "3d"), client.liqmap("BTC", "7d")):
@@ -50,7 +50,7 @@ def test_clients_are_told_in_a_header_and_say_the_same(market, connect):
         assert "explain" not in connect(server).liqmap("BTC", "7d").meta
 
 
-def test_the_command_line_says_it_whatever_the_form(tmp_path, capsys):
+def test_the_command_line_shows_the_age_in_every_form(tmp_path, capsys):
     orders, bars, readings = tables(26)
     bars["interval"] = [5 * MINUTE] * len(bars["symbol"])
     writer = liqdata._core.ArchiveWriter(tmp_path / "archive")

@@ -246,7 +246,7 @@ def test_ties_go_by_name_by_time_and_by_the_order_of_the_table():
     assert source.orders() == source.largest()
 
 
-def test_a_late_row_lands_where_it_belongs():
+def test_a_late_row_is_sorted_by_its_event_time():
     table = [row(2 * HOUR, "5", received_at=NOW), row(HOUR, "3")]
     source = market(table)
     assert source.orders()[1]["value_usd"] == Decimal(5)
@@ -296,7 +296,7 @@ def test_now_counts_the_event_not_its_receipt():
 
 
 @pytest.mark.parametrize("back", [0, 1, 5 * MINUTE - 1, 5 * MINUTE, 6 * HOUR + 1])
-def test_a_market_as_of_an_instant_is_the_market_of_what_was_known_then(back):
+def test_a_market_as_of_an_instant_equals_one_of_the_rows_received_by_then(back):
     """Nothing later counts: no order received, bar closed or reading taken after the instant."""
     at = NOW - back
     orders_, bars, readings = (samples.rows(table()) for table in (samples.orders, samples.bars, samples.open_interest))
@@ -313,7 +313,7 @@ def test_a_market_as_of_an_instant_is_the_market_of_what_was_known_then(back):
     assert whole.bars("BTC", as_of=at) == known.bars("BTC")
 
 
-def test_an_order_so_large_that_sums_would_not_fit_a_decimal_is_refused():
+def test_an_order_that_overflows_sums_is_refused():
     with pytest.raises(liqdata.BadQuery, match='column "value_usd", row 0') as caught:
         market([row(0, "9" * 28)])
     assert caught.value.parameter == "orders"

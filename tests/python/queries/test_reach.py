@@ -41,7 +41,7 @@ def headline(prices, usd, price, sigma_day, days, *, bin_width):
 
 
 @pytest.mark.parametrize("coin", ["BTC", "ETH", "SOL"])
-def test_max_pain_is_what_the_price_may_reach(market, coin):
+def test_max_pain_is_weighted_by_the_reach_of_the_price(market, coin):
     sigma = volatility(list(market.bars(coin)))
     found = market.maxpain(coin)
     explain = found.meta["explain"]
@@ -67,7 +67,7 @@ def test_max_pain_is_what_the_price_may_reach(market, coin):
         assert found.within[key] == whole.within
 
 
-def test_levels_are_what_the_price_may_reach_by_leverage(market):
+def test_levels_are_weighted_by_the_reach_of_the_price(market):
     sigma = volatility(list(market.bars("ETH")))
     found, whole = market.levels("ETH"), market.liqmap("ETH", "7d", span="all")
     values = {}
@@ -86,7 +86,7 @@ def test_levels_are_what_the_price_may_reach_by_leverage(market):
 
 
 @pytest.mark.parametrize("name", ["12h", "24h", "3d", "7d"])
-def test_a_span_shows_the_range_and_what_the_price_may_reach(market, name):
+def test_a_span_shows_the_range_and_the_reachable_prices(market, name):
     shown, whole = market.heatmap("BTC", name), market.heatmap("BTC", name, span="all")
     low, high = shown.meta["explain"]["span"]
     sigma = shown.meta["explain"]["sigmaDay"] * math.sqrt(DAYS.get(name, 7))

@@ -59,7 +59,7 @@ def bits(grid):
 
 @pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 @pytest.mark.parametrize("name,parameters", QUESTIONS, ids=[f"{name} {given}" for name, given in QUESTIONS])
-def test_what_arrives_is_what_the_market_says(market, server, connect, name, parameters):
+def test_a_client_receives_the_answers_of_the_market(market, server, connect, name, parameters):
     wanted = getattr(market, name)(**parameters)
     got = getattr(connect(server), name)(**parameters)
     assert got == wanted
@@ -74,7 +74,7 @@ def test_what_arrives_is_what_the_market_says(market, server, connect, name, par
 
 
 @pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
-def test_the_questions_are_not_answered_with_nothing(market):
+def test_the_questions_have_answers_with_rows(market):
     for name, parameters in QUESTIONS:
         found = getattr(market, name)(**parameters)
         if "TIAUSDT" in parameters.values() or "lighter" in parameters.values() or "offset" in parameters:
@@ -119,7 +119,7 @@ def test_every_coin_of_the_market_at_once(market, server, connect):
     assert connect(server).levels(market.symbols) == {coin: market.levels(coin) for coin in market.symbols}
 
 
-def test_duplicates_are_asked_once_and_an_empty_sequence_not_at_all(connect, script):
+def test_duplicate_symbols_are_requested_once_and_no_symbols_send_nothing(connect, script):
     def level(exchange):
         return data({"symbol": exchange.request.query["symbol"], "price": 1.0, "updatedAt": 0, "tiers": {}})(exchange)
 
@@ -132,7 +132,7 @@ def test_duplicates_are_asked_once_and_an_empty_sequence_not_at_all(connect, scr
     assert len(service.requests) == 2
 
 
-def test_all_symbols_are_checked_before_any_is_asked(connect, script):
+def test_all_symbols_are_checked_before_the_first_request(connect, script):
     service = script(answer(b"{}"))
     client = connect(service)
     for symbols in (["BTC", ""], ["BTC", " "], ["BTC", 5], ["BTC", None]):
@@ -142,7 +142,7 @@ def test_all_symbols_are_checked_before_any_is_asked(connect, script):
     assert service.connections == 0
 
 
-def test_an_unknown_coin_is_refused_as_in_this_process(market, server, connect):
+def test_a_service_refuses_an_unknown_coin_like_a_market(market, server, connect):
     with pytest.raises(liqdata.BadQuery) as here:
         market.levels("NOPE")
     with pytest.raises(liqdata.BadQuery) as there:
@@ -247,7 +247,7 @@ def test_an_encoding_that_was_not_asked_for_is_refused_by_name(connect, script):
 # Several clients, many answers at once.
 
 
-def test_clients_stand_side_by_side(market, server, connect):
+def test_several_clients_work_side_by_side(market, server, connect):
     clients = [connect(server) for _ in range(4)]
     for client, coin in zip(clients, ["BTC", "ETH", "SOL", "BTC"], strict=True):
         assert client.levels(coin) == market.levels(coin)
@@ -255,7 +255,7 @@ def test_clients_stand_side_by_side(market, server, connect):
     assert clients[1].levels("BTC") == market.levels("BTC")
 
 
-def test_equal_calls_at_once_get_equal_answers(market, server, connect):
+def test_concurrent_equal_calls_get_equal_answers(market, server, connect):
     wanted = market.liqmap("BTC", "7d")
     outcomes = connect(server).at_once("liqmap", "BTC", "7d", times=16)
     assert all(outcome == wanted for outcome in outcomes)
@@ -356,7 +356,7 @@ def test_a_walk_may_be_left_in_the_middle(server, every_order):
         assert list(client.iter_orders(max_rows=3)) == every_order[:3]
 
 
-def test_a_bar_of_progress_is_silent_where_nobody_looks(server):
+def test_a_progress_bar_is_silent_without_a_terminal(server):
     for kind in ("list(liqdata.Client(url).iter_orders(progress=True))", "asyncio.run(walk())"):
         source = (
             "import asyncio, liqdata, sys\n"

@@ -1,4 +1,4 @@
-"""What sampled exchanges leave out: estimates held against whole tapes that the test has thinned itself."""
+"""The undercount of sampled exchanges: estimates compared with whole tapes that the test thins."""
 
 import random
 from decimal import Decimal
@@ -46,19 +46,19 @@ def lived(seed):
 
 def thinned(rows, name, rule):
     """The tape with the orders of ``sampled`` as an exchange publishes them, and what all of them were."""
-    kept = {}
+    published = {}
     for row in sorted((row for row in rows if row["exchange"] == "sampled"), key=lambda row: row["timestamp"]):
         key = row["symbol"], row["timestamp"] // 1000, row["side"] if rule == "largest_of_side" else None
-        if rule == "latest" or key not in kept or row["value_usd"] > kept[key]["value_usd"]:
-            kept[key] = row
-    published = [row | {"exchange": name} for row in kept.values()]
+        if rule == "latest" or key not in published or row["value_usd"] > published[key]["value_usd"]:
+            published[key] = row
+    sent = [row | {"exchange": name} for row in published.values()]
     truth = sum(row["value_usd"] for row in rows if row["exchange"] == "sampled")
-    return [row for row in rows if row["exchange"] != "sampled"] + published, float(truth)
+    return [row for row in rows if row["exchange"] != "sampled"] + sent, float(truth)
 
 
 @pytest.fixture
-def heard(tmp_path):
-    """What makes a market of rows in an archive, whose whole tapes somebody listened to: ``runs`` of each, in hours."""
+def recorded(tmp_path):
+    """A function that opens a market of rows from an archive; ``runs`` are its sessions, in hours before now."""
     opened = []
 
     def made(rows, runs=((25, 0),), until=NOW, completeness="complete"):
@@ -91,11 +91,11 @@ RULES = [
 
 
 @pytest.mark.parametrize("name,rule,sampling", RULES)
-def test_the_interval_covers_the_truth_at_its_rate(heard, name, rule, sampling):
+def test_the_interval_covers_the_truth_at_its_rate(recorded, name, rule, sampling):
     days, inside, ratios = 40, 0, []
     for seed in range(days):
         rows, truth = thinned(lived(seed), name, rule)
-        row = row_of(heard(rows), name)
+        row = row_of(recorded(rows), name)
         assert row["sampling"] == sampling
         assert row["observed_usd"] == sum(one["value_usd"] for one in rows if one["exchange"] == name)
         assert float(row["observed_usd"]) < row["low_usd"] <= row["estimated_usd"] <= row["high_usd"]
@@ -108,52 +108,52 @@ def test_the_interval_covers_the_truth_at_its_rate(heard, name, rule, sampling):
         assert sum(ratios) / days == pytest.approx(1, abs=0.05)
 
 
-def test_without_a_complete_tape_nothing_is_estimated(heard):
+def test_without_a_complete_tape_nothing_is_estimated(recorded):
     rows, _ = thinned(lived(1), "okx", "latest")
     alone = [row for row in rows if row["exchange"] == "okx"]
     few = [row for row in rows if row["exchange"] == "bybit"][:15]
     for orders in (alone, alone + few):
-        row = row_of(heard(orders), "okx")
+        row = row_of(recorded(orders), "okx")
         assert row["estimated_usd"] is row["low_usd"] is row["high_usd"] is None
         assert row["method"].startswith("unknown: no complete tape")
         assert row["observed_usd"] == sum(one["value_usd"] for one in alone)
 
 
-def test_an_exchange_that_does_not_say_is_not_estimated_and_one_that_tells_all_is_what_it_told(heard):
+def test_only_exchanges_with_known_sampling_are_estimated(recorded):
     rows, _ = thinned(lived(2), "htx", "latest")
-    market = heard(rows)
-    told = market.undercount(as_of=NOW)
-    assert told.columns == COLUMNS
-    assert [row["exchange"] for row in told] == ["bybit", "gate", "htx", "kraken"]
+    market = recorded(rows)
+    rows_of_all = market.undercount(as_of=NOW)
+    assert rows_of_all.columns == COLUMNS
+    assert [row["exchange"] for row in rows_of_all] == ["bybit", "gate", "htx", "kraken"]
     unsaid = row_of(market, "htx")
     assert (unsaid["sampling"], unsaid["estimated_usd"]) == ("unknown", None)
     assert unsaid["method"].startswith("unknown: the exchange does not say")
-    for row in told:
+    for row in rows_of_all:
         if row["sampling"] == "complete":
             assert row["low_usd"] == row["high_usd"] == row["estimated_usd"] == float(row["observed_usd"])
     totals = {row["exchange"]: row["total_usd"] for row in market.exchanges("24h", as_of=NOW)}
-    assert totals == {row["exchange"]: row["observed_usd"] for row in told}, "totals hold what was published"
+    assert totals == {row["exchange"]: row["observed_usd"] for row in rows_of_all}, "totals hold what was published"
 
 
-def test_a_window_is_of_itself_and_of_its_instant_and_draws_are_the_same_again(heard):
+def test_a_window_uses_its_own_orders_and_repeats_its_draws(recorded):
     rows, _ = thinned(lived(3), "aster", "latest")
-    market = heard(rows)
+    market = recorded(rows)
     for window, hours in (("4h", 4), ("12h", 12), ("1d", 24)):
         seen = sum(r["value_usd"] for r in rows if r["exchange"] == "aster" and r["timestamp"] > NOW - hours * HOUR)
         assert row_of(market, "aster", window)["observed_usd"] == seen
     at = NOW - 7 * HOUR
-    before = heard([row for row in rows if row["timestamp"] <= at], until=at)
+    before = recorded([row for row in rows if row["timestamp"] <= at], until=at)
     assert list(market.undercount("12h", as_of=at)) == list(before.undercount("12h", as_of=at))
     assert market.undercount() == market.undercount()
 
 
-def test_what_is_busier_than_any_tape_is_said(heard):
+def test_an_hour_busier_than_any_tape_is_reported(recorded):
     rows, _ = thinned(lived(4), "aster", "latest")
     burst = [
         {**rows[0], "exchange": "aster", "symbol": "BTCUSDT", "timestamp": NOW - 1000 * second}
         for second in range(3000)
     ]
-    row = row_of(heard(rows + burst), "aster")
+    row = row_of(recorded(rows + burst), "aster")
     assert "busier than any hour of these tapes" in row["method"]
 
 
@@ -174,12 +174,12 @@ UNRECORDED = "unknown: no complete recording in the window"
 
 
 @pytest.mark.parametrize("how", ["tables", "file", "sampled"])
-def test_what_nobody_listened_to_is_no_complete_tape(heard, how):
+def test_an_unrecorded_exchange_is_no_complete_tape(recorded, how):
     rows, _ = thinned(lived(6), "okx", "latest")
     if how == "tables":
         market = liqdata.Market(samples.columns(rows), now=NOW)
     else:
-        market = heard(rows, runs=((25, 0),) if how == "sampled" else (), completeness="sampled")
+        market = recorded(rows, runs=((25, 0),) if how == "sampled" else (), completeness="sampled")
     for venue in TAPES:
         row = row_of(market, venue)
         assert (row["sampling"], row["method"]) == ("complete", UNRECORDED)
@@ -190,9 +190,9 @@ def test_what_nobody_listened_to_is_no_complete_tape(heard, how):
     assert row["method"].startswith("unknown: no complete tape in the window")
 
 
-def test_of_a_tape_that_was_listened_to_for_a_while_that_alone_counts(heard):
+def test_only_the_recorded_part_of_a_tape_counts(recorded):
     rows, _ = thinned(lived(7), "aster", "latest")
-    # The loss while nobody listened is another: what came of that time tells nothing of the rest.
+    # Without a session the loss is unknown: rows of that time say nothing about the rest.
     silent = [
         {**row, "qty": row["qty"] * 1000, "value_usd": row["value_usd"] * 1000}
         for row in rows
@@ -200,34 +200,34 @@ def test_of_a_tape_that_was_listened_to_for_a_while_that_alone_counts(heard):
     ]
     mixed = [row for row in rows if row["exchange"] != "bybit" or row["timestamp"] > NOW - 12 * HOUR]
     mixed += [row for row in silent if row["timestamp"] <= NOW - 12 * HOUR]
-    market = heard(mixed, runs=((12, 0),))
+    market = recorded(mixed, runs=((12, 0),))
     row = row_of(market, "bybit")
     assert row["method"] == "unknown: a complete tape of only 50.0 % of the window"
     assert row["estimated_usd"] is row["low_usd"] is row["high_usd"] is None
     listened = [row for row in rows if row["exchange"] == "aster" or row["timestamp"] >= NOW - 12 * HOUR]
-    assert row_of(market, "aster") == row_of(heard(listened, runs=((12, 0),)), "aster")
+    assert row_of(market, "aster") == row_of(recorded(listened, runs=((12, 0),)), "aster")
     assert row_of(market, "aster")["estimated_usd"] is not None
     # Nearly all of it is a tape that says so.
-    market = heard(rows, runs=((25, 12), (11.9, 0)))
+    market = recorded(rows, runs=((25, 12), (11.9, 0)))
     row = row_of(market, "bybit")
     assert row["method"] == "a complete tape of 99.6 % of the window"
     assert row["estimated_usd"] == float(row["observed_usd"])
 
 
-def test_clients_of_either_face_are_told_the_same(heard, connect):
+def test_both_clients_return_the_same_undercount(recorded, connect):
     rows, _ = thinned(lived(5), "binance", "largest")
-    market = heard(rows)
+    market = recorded(rows)
     with liqdata.serve(market) as server:
         client = connect(server)
         for window in ("1h", "4h", "24h"):
-            told = client.undercount(window)
-            assert list(told) == list(market.undercount(window))
-            assert any(row["method"] == "a complete tape" for row in told)
+            found = client.undercount(window)
+            assert list(found) == list(market.undercount(window))
+            assert any(row["method"] == "a complete tape" for row in found)
         with pytest.raises(BadQuery, match="range"):
             client.undercount("2h")
 
 
-def test_a_service_that_does_not_announce_it_is_told_by_name(script, connect):
+def test_undercount_of_a_service_without_it_is_refused_by_name(script, connect):
     nowhere = answer({"success": False}, 404)
     with pytest.raises(BadQuery, match="does not announce undercount"):
         connect(script(nowhere, nowhere)).undercount()

@@ -91,7 +91,7 @@ def test_grids_are_frozen_and_not_hashable_but_their_arrays_are_writable(make):
 
 @pytest.mark.parametrize("make", [heatmap, liqmap])
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_grids_pickle_with_what_is_known_of_them(make, protocol):
+def test_grids_pickle_with_their_metadata(make, protocol):
     grid = make(meta={"source": "here"})
     back = pickle.loads(pickle.dumps(grid, protocol=protocol))
     assert back == grid
@@ -175,7 +175,7 @@ def test_cumulative_ends_at_the_total_of_each_side_whatever_the_order_of_bins():
     assert ends.to_dict() == {"LONG": 5.0, "SHORT": 8.0}
 
 
-def test_an_empty_map_keeps_columns_and_types():
+def test_an_empty_map_has_columns_and_types():
     none = np.empty(0)
     empty = liqmap(prices=none, sides=np.empty(0, dtype="<U5"), tiers=np.empty((0, 2)), total=none)
     assert empty.to_frame().dtypes.equals(liqmap().to_frame().dtypes)
@@ -190,7 +190,7 @@ def test_the_repr_is_one_line_with_shape_unit_and_label():
     assert "simulated" not in repr(heatmap())
 
 
-def test_old_or_partial_open_interest_is_said_at_first_sight():
+def test_old_or_partial_open_interest_is_in_the_repr():
     explain = {"openInterestScale": "usd", "openInterestAgeMs": 3 * 3_600_000, "openInterestPartialBars": 4, "bars": 96}
     for shown in (repr(heatmap(meta={"explain": explain})), heatmap(meta={"explain": explain})._repr_html_()):
         assert "open interest 3:00:00 old" in shown

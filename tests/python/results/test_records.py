@@ -47,7 +47,7 @@ def test_the_keys_are_the_contracts_and_the_rest_are_attributes(source):
         assert json.loads(json.dumps(record)) == record
 
 
-def test_what_is_not_in_usd_says_so():
+def test_values_in_other_units_are_marked():
     bare = liqdata.Market(bars=samples.bars(), now=samples.NOW)
     with liqdata.serve(bare) as server, liqdata.Client(server.url) as client:
         for source in (bare, client):
@@ -56,7 +56,7 @@ def test_what_is_not_in_usd_says_so():
             assert "relative units" in repr(record)
 
 
-def test_a_record_of_another_service_has_what_the_service_says(script, connect):
+def test_a_record_of_another_service_has_the_values_of_the_service(script, connect):
     body = {"success": True, "data": {"24h": TOTALS}}
     record = connect(script(answer(body))).overview()
     assert record == {"24h": TOTALS}
@@ -65,7 +65,7 @@ def test_a_record_of_another_service_has_what_the_service_says(script, connect):
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_a_record_travels_with_its_attributes(market, protocol):
+def test_a_record_pickles_with_its_attributes(market, protocol):
     record = market.maxpain("BTC")
     for back in (pickle.loads(pickle.dumps(record, protocol=protocol)), copy.copy(record), copy.deepcopy(record)):
         assert type(back) is Record
@@ -99,7 +99,7 @@ def test_several_symbols_become_one_frame(source):
 
 
 @pytest.mark.parametrize("wrong", [None, [], "BTC", {"BTC": 3}])
-def test_what_is_no_mapping_of_records_is_refused(wrong):
+def test_an_argument_that_is_no_mapping_of_records_is_refused(wrong):
     with pytest.raises(BadQuery, match="records by symbol") as refused:
         liqdata.frame(wrong)
     assert refused.value.parameter == "answers"
@@ -117,7 +117,7 @@ def test_a_record_reads_as_a_table(market):
         assert "not covered" in repr(liqdata.Market().overview())
 
 
-def test_what_a_record_says_is_escaped():
+def test_values_of_a_record_are_escaped():
     record = Record({"symbol": "<b>\x1b", "price": 1.0, "d1": {"<i>": 2.0}}, meta={})
     html = record._repr_html_()
     assert "<b>" not in html

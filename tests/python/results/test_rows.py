@@ -91,7 +91,7 @@ def test_no_constructor_alters_a_price(construct):
     assert construct(priced()) == [kind(price) for kind in [type(construct(priced())[0])] for price in PRICES]
 
 
-def test_a_constructor_that_wants_a_list_says_so():
+def test_a_constructor_without_a_list_is_refused():
     with pytest.raises(TypeError, match="Rows"):
         pl.from_records(priced())
 
@@ -112,7 +112,7 @@ def test_rows_are_the_dicts_they_were_made_of(rows, plain):
     assert [type(cell) for cell in rows[0].values()] == [str, str, str, Decimal, Decimal, Decimal, int]
 
 
-def test_what_differs_is_not_equal(rows, plain):
+def test_different_rows_are_not_equal(rows, plain):
     assert rows != plain[:-1]
     assert rows != [*plain[:-1], {}]
     assert rows != plain[::-1]
@@ -176,7 +176,7 @@ def long():
     return liqdata.Market(bars={**bars, "symbol": ["BTC"] * count, "timestamp": times}).bars("BTC")
 
 
-def test_many_rows_are_gone_through_in_order_whatever_the_number(long):
+def test_any_number_of_rows_is_iterated_in_order(long):
     at_once = rows_module._AT_ONCE
     for length in (0, 1, at_once - 1, at_once, at_once + 1, len(long)):
         part = long[:length]
@@ -207,7 +207,7 @@ class Counting:
 @pytest.mark.parametrize(
     "look,dicts", [(Rows._repr_html_, 10), (lambda rows: next(iter(rows)), rows_module._AT_ONCE)], ids=["html", "next"]
 )
-def test_a_look_at_a_few_rows_makes_few_dicts(long, look, dicts):
+def test_access_to_a_few_rows_creates_few_dicts(long, look, dicts):
     made = []
     counted = Rows(Counting(long._table, made), meta=long.meta)
     assert look(counted) == look(long)
@@ -424,7 +424,7 @@ def stated(row, kind):
 
 
 @every_kind
-def test_frames_hold_the_cells_of_the_dicts(market, kind):
+def test_frames_have_the_cells_of_the_dicts(market, kind):
     rows = answer(market, kind, empty=False)
     moments = {name for name, cells in KINDS[kind].items() if cells == "time"}
     wanted = [
@@ -449,7 +449,7 @@ def test_frames_hold_the_cells_of_the_dicts(market, kind):
 
 @pytest.mark.parametrize("kind", ["orders", "exchanges", "chart"])
 @full_and_empty
-def test_exact_frames_hold_decimals_of_one_scale(market, kind, empty):
+def test_exact_frames_have_decimals_of_one_scale(market, kind, empty):
     rows = answer(market, kind, empty)
     frame = rows.to_pandas(decimals="decimal")
     table = rows.to_arrow(decimals="decimal")
@@ -473,7 +473,7 @@ def of_prices(prices):
     return table
 
 
-def test_the_scale_of_an_exact_column_is_the_smallest_that_holds_every_value():
+def test_an_exact_column_has_the_smallest_sufficient_scale():
     rows = liqdata.Market(orders=of_prices(["1.500", "20", *["3.25"] * (len(ORDERS["side"]) - 2)])).orders()
     assert rows.to_arrow(decimals="decimal").schema.field("price").type == pa.decimal128(38, 2)
     assert {str(cell) for cell in rows.to_pandas(decimals="decimal")["price"]} <= {"1.50", "20.00", "3.25"}
@@ -554,7 +554,7 @@ def test_texts_and_instants_come_in_the_type_asked_for(rows, text, time):
     assert found["timestamp"].to_pylist() == pa.table(rows)["timestamp"].to_pylist()
 
 
-def test_what_would_be_rounded_stays_what_it_is(rows):
+def test_a_conversion_that_would_round_is_not_made(rows):
     own = pa.table(rows).schema
     coarse = own.set(own.get_field_index("price"), pa.field("price", pa.float32()))
     fewer = own.remove(0)
@@ -674,7 +674,7 @@ def test_an_empty_table_shows_its_columns():
     assert shown.cells[1:] == ["coin", "long_usd", "short_usd", "total_usd", "cnt"]
 
 
-def test_what_a_table_says_is_escaped():
+def test_values_of_a_table_are_escaped():
     evil = "<script>alert('&')</script>"
     named = {**ORDERS, "exchange": [evil] * len(ORDERS["side"])}
     rows = liqdata.Market(orders=named, new_exchange=True).orders(limit=1)
@@ -693,7 +693,7 @@ def test_the_repr_is_one_line_that_names_rows_and_columns(rows):
 # --- what is known of rows
 
 
-def test_meta_says_where_rows_come_from_and_how_old_they_are(market):
+def test_meta_has_source_and_age_of_rows(market):
     as_of = samples.NOW - samples.HOUR
     for rows, now in ((market.orders(), market.now), (market.orders(as_of=as_of), market.now - timedelta(hours=1))):
         assert set(rows.meta) >= {"source", "as_of", "simulated", "age"}
@@ -706,7 +706,7 @@ def test_meta_says_where_rows_come_from_and_how_old_they_are(market):
         assert liqdata.Market().orders().meta["age"] is None
 
 
-def test_what_is_simulated_says_so_wherever_it_shows():
+def test_simulated_answers_are_labelled_in_every_form():
     market = samples.simulated()
     rows = market.orders()
     assert rows.meta["simulated"] is True
@@ -740,7 +740,7 @@ def test_a_column_is_an_array_as_pandas_has_it(rows):
             np.testing.assert_array_equal(column, frame[name].to_numpy())
 
 
-def test_a_column_that_is_none_is_refused_with_the_nearest():
+def test_an_unknown_column_is_refused_with_the_nearest():
     rows = samples.simulated().largest()
     with pytest.raises(BadQuery, match=r"did you mean 'value_usd'.*allowed: exchange, symbol") as refused:
         rows["value_us"]

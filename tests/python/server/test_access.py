@@ -39,7 +39,7 @@ def port_of(server):
 
 
 def status(server, path="/health", **headers):
-    """Status and body of one request, with these headers alone beside the usual ones."""
+    """Status and body of one request, with these headers and the usual ones."""
     with closing(http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=30)) as connection:
         connection.request("GET", path, headers=headers)
         response = connection.getresponse()
@@ -71,7 +71,7 @@ def test_a_server_with_a_token_answers_those_that_send_it(market, given):
         assert TOKEN not in repr(server)
 
 
-def test_the_environment_tells_a_client_its_token_and_a_pickle_leaves_it_there(market, monkeypatch):
+def test_a_client_reads_its_token_from_the_environment_and_does_not_pickle_it(market, monkeypatch):
     monkeypatch.setenv("LIQDATA_TOKEN", TOKEN)
     with liqdata.serve(market, token=[TOKEN, OTHER]) as server, liqdata.Client(server.url) as client:
         assert client.overview() == market.overview()
@@ -90,7 +90,7 @@ def test_the_environment_tells_a_client_its_token_and_a_pickle_leaves_it_there(m
 
 
 @pytest.mark.parametrize("kind", [liqdata.Client, liqdata.AsyncClient])
-def test_a_token_is_never_shown_and_one_that_was_given_does_not_travel(kind):
+def test_a_token_is_never_shown_or_pickled(kind):
     client = kind("http://127.0.0.1:9", token=TOKEN, retries=0)
     assert TOKEN not in repr(client)
     with pytest.raises(TypeError, match=r"LIQDATA_TOKEN") as caught:
@@ -99,27 +99,27 @@ def test_a_token_is_never_shown_and_one_that_was_given_does_not_travel(kind):
 
 
 @pytest.mark.parametrize("token", ["", "with blanks", "zeilen\numbruch", "schlüssel", 5, b"bytes"])
-def test_a_token_that_cannot_be_sent_is_refused_untold(token):
+def test_an_invalid_token_is_refused_without_showing_it(token):
     with pytest.raises(liqdata.BadQuery) as caught:
         liqdata.Client("http://127.0.0.1:9", token=token)
     assert caught.value.parameter == "token"
     assert not isinstance(token, str) or not token or token not in str(caught.value)
 
 
-def test_a_token_beside_such_a_header_is_refused():
+def test_a_token_and_an_authorization_header_are_refused():
     with pytest.raises(liqdata.BadQuery, match="one of them"):
         liqdata.Client("http://127.0.0.1:9", token=TOKEN, headers={"Authorization": "Basic eA=="})
 
 
 @pytest.mark.parametrize("token", ["", "short", "with blanks in the middle", [], [TOKEN, 5], 5, {"a": 1}, b"bytes" * 9])
-def test_a_token_that_could_be_guessed_or_is_none_opens_nothing(market, token):
+def test_a_weak_or_malformed_token_is_refused(market, token):
     with pytest.raises(liqdata.BadQuery) as caught:
         liqdata.serve(market, token=token)
     assert caught.value.parameter == "token"
     assert not isinstance(token, str) or not token or token not in str(caught.value)
 
 
-def test_the_command_makes_tokens_and_a_file_of_their_digests_is_read_again(market, capsys, tmp_path):
+def test_the_command_creates_tokens_and_the_server_reloads_their_digests(market, capsys, tmp_path):
     made = []
     for name in ("ann", "ben"):
         assert cli.main(["token", name]) == 0
@@ -174,7 +174,7 @@ def test_a_token_that_cannot_be_added_is_not_printed(capsys, tmp_path):
     assert f"there is no folder {tmp_path / 'missing'}" in err
 
 
-def test_what_is_said_beside_a_token_may_stand_in_the_servers_file(market, capsys, tmp_path):
+def test_the_output_of_the_token_command_is_a_valid_token_file(market, capsys, tmp_path):
     assert cli.main(["token", "ann"]) == 0
     out, err = capsys.readouterr()
     (tmp_path / "tokens").write_text(err)
@@ -185,7 +185,7 @@ def test_what_is_said_beside_a_token_may_stand_in_the_servers_file(market, capsy
 # Names, origins, and the world outside.
 
 
-def test_a_server_answers_to_its_names_alone(market):
+def test_a_server_answers_only_to_its_host_names(market):
     with liqdata.serve(market, hosts="Data.Example.org") as server:
         for host in ("localhost", "127.0.0.1", "data.example.org:8443", "[::1]"):
             assert status(server, Host=host)[0] == 200
@@ -195,7 +195,7 @@ def test_a_server_answers_to_its_names_alone(market):
         assert "evil.example" in body
 
 
-def test_a_page_of_a_known_origin_alone_may_read_the_answers(market):
+def test_only_pages_of_allowed_origins_may_read_answers(market):
     with (
         liqdata.serve(market, origins=["https://board.example.org/"]) as server,
         closing(http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=30)) as connection,
@@ -213,7 +213,7 @@ def test_a_page_of_a_known_origin_alone_may_read_the_answers(market):
         assert connection.getresponse().getheader("Access-Control-Allow-Origin") is None
 
 
-def test_beyond_this_machine_a_server_needs_a_token_or_the_word_public(market):
+def test_a_public_address_requires_a_token_or_the_public_option(market):
     with pytest.raises(liqdata.BadQuery, match="everybody who reaches it may send queries") as caught:
         liqdata.serve(market, EVERYWHERE)
     assert caught.value.parameter == "host"
@@ -281,7 +281,7 @@ def test_tls_with_a_certificate_that_is_replaced_while_the_server_runs(market, m
         assert shown(server) == before
         issue()
         eventually(lambda: shown(server) != before)
-        # Who speaks plainly, or nothing at all, harms nobody.
+        # Plain HTTP and silent connections have no effect on other clients.
         with socket.create_connection(("127.0.0.1", port_of(server)), timeout=30) as plain:
             plain.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
             assert b"200" not in plain.recv(100)
@@ -296,22 +296,22 @@ def test_tls_with_a_certificate_that_is_replaced_while_the_server_runs(market, m
 
 
 def test_the_limits_are_those_of_the_native_half():
-    told = dataclasses.asdict(Limits())
-    assert told.pop("trusted_proxies") == ()
+    limits = dataclasses.asdict(Limits())
+    assert limits.pop("trusted_proxies") == ()
     # A quarter of the streams.
-    assert told.pop("streams_per_peer") is None
-    assert told == _core.limits()
+    assert limits.pop("streams_per_peer") is None
+    assert limits == _core.limits()
 
 
 @pytest.mark.parametrize("_round", ROUNDS)
-def test_half_a_thousand_heads_that_never_end_lock_nobody_out(market, _round):
+def test_endless_request_heads_do_not_block_other_clients(market, _round):
     with liqdata.serve(market) as server, liqdata.Client(server.url, retries=0) as client:
         client.overview()
-        held = []
+        sockets = []
         try:
             for _ in range(600):
-                held.append(socket.create_connection(("127.0.0.1", port_of(server)), timeout=30))
-                held[-1].sendall(b"GET /health HTTP/1.1\r\nx-slow: ")
+                sockets.append(socket.create_connection(("127.0.0.1", port_of(server)), timeout=30))
+                sockets[-1].sendall(b"GET /health HTTP/1.1\r\nx-slow: ")
             assert client.overview() == market.overview()
             with liqdata.Client(server.url, retries=0) as new:
                 assert new.overview() == market.overview()
@@ -320,11 +320,11 @@ def test_half_a_thousand_heads_that_never_end_lock_nobody_out(market, _round):
             # Those who never finish their question are not waited for.
             assert time.monotonic() - began < Limits().grace
         finally:
-            for one in held:
+            for one in sockets:
                 one.close()
 
 
-def test_a_server_closes_within_what_it_promises_whatever_is_computed(market):
+def test_a_server_closes_in_time_during_computations(market):
     server = liqdata.serve(market, limits={"grace": 1.0})
     addresses = [("127.0.0.1", port_of(server))] * 40
     asked = [socket.create_connection(address, timeout=30) for address in addresses]
@@ -338,17 +338,17 @@ def test_a_server_closes_within_what_it_promises_whatever_is_computed(market):
         server.close()
         # One second of grace, and what a busy machine needs to notice.
         assert time.monotonic() - began < 3.0
-        # Some were being computed; which ones found no room, and were told so, is the machine's.
-        told = [one.recv(12) for one in asked]
-        assert set(told) <= {b"HTTP/1.1 200", b"HTTP/1.1 503", b""}
-        assert any(one in {b"HTTP/1.1 200", b""} for one in told)
+        # Some were in progress; which ones were refused depends on the machine.
+        replies = [one.recv(12) for one in asked]
+        assert set(replies) <= {b"HTTP/1.1 200", b"HTTP/1.1 503", b""}
+        assert any(one in {b"HTTP/1.1 200", b""} for one in replies)
     finally:
         for one in asked:
             one.close()
 
 
 @pytest.mark.parametrize("_round", ROUNDS)
-def test_a_server_closes_within_five_seconds_whoever_is_stuck(market, _round):
+def test_a_server_closes_within_five_seconds_with_stuck_clients(market, _round):
     server = liqdata.serve(market)
     opened = [socket.create_connection(("127.0.0.1", port_of(server)), timeout=30) for _ in range(120)]
     try:
@@ -386,31 +386,31 @@ def answered(one, request="GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"):
 
 
 @pytest.mark.parametrize("_round", ROUNDS)
-def test_a_peer_over_its_limit_loses_its_idlest_connection_and_the_new_one_is_let_in(market, _round):
+def test_a_peer_over_its_limit_loses_its_idlest_connection(market, _round):
     with liqdata.serve(market, limits={"per_peer": 4}) as server:
         address = ("127.0.0.1", port_of(server))
-        held = []
+        sockets = []
         try:
             for _ in range(4):
-                held.append(socket.create_connection(address, timeout=30))
-                held[-1].sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-slow: ")
+                sockets.append(socket.create_connection(address, timeout=30))
+                sockets[-1].sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-slow: ")
                 time.sleep(0.05)
-            # The first has been answered since and has begun anew: the second is the idlest. Dripping on is no life.
-            assert answered(held[0], "\r\n\r\n").startswith(b"HTTP/1.1 200")
-            held[0].sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-slow: ")
-            held[1].sendall(b"still there")
+            # The first has sent a new request since: the second is the idlest. Single bytes do not count as activity.
+            assert answered(sockets[0], "\r\n\r\n").startswith(b"HTTP/1.1 200")
+            sockets[0].sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-slow: ")
+            sockets[1].sendall(b"still there")
             time.sleep(0.05)
             with socket.create_connection(address, timeout=30) as new:
                 assert answered(new).startswith(b"HTTP/1.1 200")
-                assert not answered(held[1], "\r\n\r\n").startswith(b"HTTP/1.1 200")
-                for one in (held[0], held[2], held[3]):
+                assert not answered(sockets[1], "\r\n\r\n").startswith(b"HTTP/1.1 200")
+                for one in (sockets[0], sockets[2], sockets[3]):
                     assert answered(one, "\r\n\r\n").startswith(b"HTTP/1.1 200")
         finally:
-            for one in held:
+            for one in sockets:
                 one.close()
 
 
-def test_clients_behind_a_trusted_proxy_have_a_share_each(market):
+def test_each_client_behind_a_trusted_proxy_has_its_own_limit(market):
     with liqdata.serve(market, limits={"per_peer": 1, "trusted_proxies": ["127.0.0.1"]}) as server:
         port = port_of(server)
 
@@ -426,7 +426,7 @@ def test_clients_behind_a_trusted_proxy_have_a_share_each(market):
             one.close()
 
 
-def test_questions_about_the_past_can_be_switched_off_and_live_ones_go_on(market):
+def test_queries_of_the_past_can_be_disabled(market):
     as_of = int(market.now.timestamp() * 1000) - 60_000
     with liqdata.serve(market, limits={"past": 0}) as server:
         assert status(server, "/api/liquidations/overview")[0] == 200
@@ -439,7 +439,7 @@ def test_questions_about_the_past_can_be_switched_off_and_live_ones_go_on(market
     "name, bad",
     [("past", -1), ("past", 1.5), ("past_queue", True), ("past_memory", -1), ("answer_memory", 1000)],
 )
-def test_a_limit_of_the_past_or_of_memory_outside_its_bounds_is_refused(name, bad):
+def test_a_limit_of_the_past_or_of_memory_out_of_bounds_is_refused(name, bad):
     with pytest.raises(
         liqdata.BadQuery, match=rf"limits: {name}: {bad!r} is not allowed; allowed: a whole number from"
     ):
@@ -461,7 +461,7 @@ def serving(folder):
     return start
 
 
-def test_a_file_says_how_to_serve_and_the_command_line_wins(serving, tmp_path):
+def test_the_command_line_overrides_the_server_file(serving, tmp_path):
     digest = _core_digest(TOKEN)
     (tmp_path / "tokens").write_text(digest + "\n")
     config = tmp_path / "serve.toml"
@@ -497,7 +497,7 @@ def asks(port):
 
 
 @pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "not trusted"])
-def test_a_proxy_that_the_command_line_trusts_says_who_asks(serving, trusted):
+def test_a_trusted_proxy_forwards_the_client_address(serving, trusted):
     options = ["--limit", "per_peer=2", *(["--trusted-proxy", "127.0.0.0/8"] if trusted else [])]
     process = serving("--access-log", *options)
     followers = []
@@ -544,7 +544,7 @@ def _core_digest(token):
         ('certificate = "one.pem"', "--key"),
     ],
 )
-def test_a_file_that_says_something_else_is_refused(capsys, tmp_path, text, named):
+def test_an_invalid_server_file_is_refused(capsys, tmp_path, text, named):
     config = tmp_path / "serve.toml"
     config.write_text(text)
     assert cli.main(["serve", "--demo", "--config", str(config)]) == cli.USAGE
@@ -558,7 +558,7 @@ def test_a_limit_on_the_command_line_is_a_name_and_a_value(capsys, monkeypatch, 
     assert "allowed" in capsys.readouterr().err
 
 
-def test_the_command_does_not_serve_the_world_unasked(capsys):
+def test_the_command_serves_only_loopback_by_default(capsys):
     assert cli.main(["serve", "--demo", "--host", EVERYWHERE]) == cli.USAGE
     assert "--public" in capsys.readouterr().err
 
@@ -567,7 +567,7 @@ def test_the_command_does_not_serve_the_world_unasked(capsys):
 
 
 @pytest.mark.parametrize("filled", [False, True], ids=["empty", "filled"])
-def test_neither_the_folder_of_an_archive_nor_its_user_is_told(tmp_path, filled):
+def test_answers_contain_neither_folder_nor_user_of_an_archive(tmp_path, filled):
     archive = tmp_path / "secret-folder"
     writer = _core.ArchiveWriter(archive)
     if filled:
@@ -612,7 +612,7 @@ def test_neither_the_folder_of_an_archive_nor_its_user_is_told(tmp_path, filled)
 # What happened.
 
 
-def test_answers_are_noted_as_they_leave_where_that_is_asked_for(market, caplog):
+def test_the_access_log_is_written_on_request(market, caplog):
     with caplog.at_level("INFO", logger="liqdata.access"):
         with liqdata.serve(market) as server:
             status(server)

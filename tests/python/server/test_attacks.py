@@ -1,4 +1,4 @@
-"""What strangers try at a server: pages of other origins, addresses that somebody made up, and TLS that is none."""
+"""What strangers try at a server: pages of other origins, forged addresses, and TLS that is none."""
 
 import datetime as dt
 import http.client
@@ -58,8 +58,8 @@ STRANGERS = (
 )
 
 
-def told(server, origin, method="GET", **headers):
-    """The status and what a browser is told of who may read."""
+def cors(server, origin, method="GET", **headers):
+    """The status, the allowed origin and the names of the CORS headers."""
     with closing(http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=30)) as connection:
         connection.request(method, "/api/liquidations/coins", headers={"Origin": origin, **headers})
         response = connection.getresponse()
@@ -68,18 +68,18 @@ def told(server, origin, method="GET", **headers):
         return response.status, response.getheader("Access-Control-Allow-Origin"), names
 
 
-def test_no_other_origin_passes_for_one_that_is_known(market):
+def test_similar_origins_are_not_accepted(market):
     with liqdata.serve(market, origins=[KNOWN, "http://localhost:8080"]) as server:
-        assert told(server, KNOWN)[1] == KNOWN
-        assert told(server, "http://localhost:8080")[1] == "http://localhost:8080"
+        assert cors(server, KNOWN)[1] == KNOWN
+        assert cors(server, "http://localhost:8080")[1] == "http://localhost:8080"
         asks = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
-        assert told(server, KNOWN, "OPTIONS", **asks)[:2] == (204, KNOWN)
+        assert cors(server, KNOWN, "OPTIONS", **asks)[:2] == (204, KNOWN)
         for origin in (*STRANGERS, "http://localhost", "http://localhost:80801", "http://127.0.0.1:8080"):
             # Python trims a field's blanks as servers do.
             if origin.strip() == KNOWN:
                 continue
-            assert told(server, origin)[1:] == (None, []), origin
-            status, allowed, names = told(server, origin, "OPTIONS", **asks)
+            assert cors(server, origin)[1:] == (None, []), origin
+            status, allowed, names = cors(server, origin, "OPTIONS", **asks)
             assert (status != 204, allowed, names) == (True, None, []), origin
 
 
@@ -93,9 +93,9 @@ def test_no_other_origin_passes_for_one_that_is_known(market):
         ("http://[::1]:8080", "http://[::1]:8080"),
     ],
 )
-def test_an_origin_is_understood_as_a_browser_spells_it(market, given, spelled):
+def test_an_origin_is_normalised_like_in_browsers(market, given, spelled):
     with liqdata.serve(market, origins=[given]) as server:
-        assert told(server, spelled)[1] == spelled
+        assert cors(server, spelled)[1] == spelled
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_an_origin_is_understood_as_a_browser_spells_it(market, given, spelled):
         "//x.y",
     ],
 )
-def test_an_origin_that_no_browser_sends_is_refused(market, origin):
+def test_an_invalid_origin_is_refused(market, origin):
     with pytest.raises(liqdata.BadQuery, match="is not an origin; allowed: scheme, host and port") as refused:
         liqdata.serve(market, origins=[origin])
     assert refused.value.parameter == "origins"
@@ -131,7 +131,7 @@ class Followers:
         self._port, self._stack = port_of(server), stack
 
     def follow(self, *forwarded):
-        """The status of one more stream, whose request says where it came from in these fields."""
+        """The status of one more stream with these forwarding headers in its request."""
         one = socket.create_connection(("127.0.0.1", self._port), timeout=30)
         self._stack.callback(one.close)
         fields = "".join(f"x-forwarded-for: {field}\r\n" for field in forwarded)
@@ -158,7 +158,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED)
-def test_nobody_behind_a_proxy_passes_for_many(market, forge):
+def test_a_client_behind_a_proxy_cannot_forge_addresses(market, forge):
     with ExitStack() as stack:
         limits = {"per_peer": 2, "trusted_proxies": ["127.0.0.1"]}
         server = stack.enter_context(liqdata.serve(market, limits=limits))
@@ -168,7 +168,7 @@ def test_nobody_behind_a_proxy_passes_for_many(market, forge):
         assert followers.follow("198.51.100.7") == 200
 
 
-def test_whoever_is_no_trusted_proxy_says_nothing_of_who_asks(market):
+def test_an_untrusted_proxy_cannot_set_the_client_address(market):
     with ExitStack() as stack:
         limits = {"per_peer": 2, "trusted_proxies": ["10.0.0.0/8"]}
         server = stack.enter_context(liqdata.serve(market, limits=limits))
@@ -181,7 +181,7 @@ def test_whoever_is_no_trusted_proxy_says_nothing_of_who_asks(market):
 # Streams.
 
 
-def test_one_client_leaves_places_of_the_stream_to_others_and_frees_its_own_by_hanging_up(market):
+def test_streams_per_client_are_limited_and_released_on_disconnection(market):
     limits = {"streams": 8, "trusted_proxies": ["127.0.0.1"]}
     with ExitStack() as stack, liqdata.serve(market, limits=limits) as server:
         others = Followers(server, stack)
@@ -206,7 +206,7 @@ def test_the_share_of_streams_can_be_chosen(market):
 def test_a_stream_of_a_revoked_token_ends_and_is_not_opened_again(market, tmp_path):
     from liqdata.cli.commands.serve_options import token
 
-    (kept, line), (revoked, other) = token("kept"), token("revoked")
+    (valid, line), (revoked, other) = token("valid"), token("revoked")
     tokens = tmp_path / "tokens"
     tokens.write_text(f"{line}\n{other}\n")
     with liqdata.serve(market, token=tokens) as server:
@@ -220,7 +220,7 @@ def test_a_stream_of_a_revoked_token_ends_and_is_not_opened_again(market, tmp_pa
             assert caught.value.status == 401
             # A second until the stream ends, and another before the client asks again.
             assert time.monotonic() - began < 5
-        with liqdata.Client(server.url, token=kept) as client:
+        with liqdata.Client(server.url, token=valid) as client:
             assert client.overview() == market.overview()
 
 
@@ -251,7 +251,7 @@ def answered(port):
         return connection.getresponse().status
 
 
-def test_idle_connections_do_not_use_up_the_files_of_a_process_that_may_open_few():
+def test_idle_connections_leave_descriptors_under_a_low_limit():
     with ExitStack() as stack, limited("-n 128") as (process, port):
         idle = [opened(port, stack) for _ in range(200)]
         for number, one in enumerate(idle):
@@ -300,7 +300,7 @@ sys.stdin.read()
 """
 
 
-def test_idle_connections_make_room_where_others_use_up_the_files():
+def test_idle_connections_are_closed_if_descriptors_run_out():
     pytest.importorskip("resource")
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with ExitStack() as stack, subprocess.Popen([sys.executable, "-c", GREEDY], **pipes, text=True) as process:
@@ -350,7 +350,7 @@ def certified(tmp_path, monkeypatch):
     return Certified(tmp_path, monkeypatch)
 
 
-def test_a_server_whose_certificate_has_run_out_is_not_trusted(market, certified):
+def test_an_expired_server_certificate_is_not_trusted(market, certified):
     past = dt.datetime.now(dt.UTC) - dt.timedelta(days=2)
     files = certified.write(*certified.issued(not_before=past - dt.timedelta(days=9), not_after=past))
     with liqdata.serve(market, tls=files) as server, liqdata.Client(server.url, retries=0) as client:
@@ -359,7 +359,7 @@ def test_a_server_whose_certificate_has_run_out_is_not_trusted(market, certified
         assert "expired" in " ".join([str(caught.value), *caught.value.__notes__]).lower()
 
 
-def test_a_key_of_another_certificate_is_refused_and_never_taken_up(market, certified):
+def test_a_mismatched_key_is_refused_and_not_loaded(market, certified):
     (chain, key), (_, other) = certified.issued(), certified.issued()
     with pytest.raises(liqdata.BadQuery, match="cannot be used together") as refused:
         liqdata.serve(market, tls=certified.write(chain, other))
@@ -374,7 +374,7 @@ def test_a_key_of_another_certificate_is_refused_and_never_taken_up(market, cert
         eventually(lambda: certified.shown(server) != before)
 
 
-def test_files_that_are_half_written_leave_what_counted_before(market, certified):
+def test_incomplete_certificate_files_do_not_replace_the_loaded_ones(market, certified):
     with liqdata.serve(market, tls=certified.write(*certified.issued())) as server:
         before = certified.shown(server)
         chain, key = certified.issued()
@@ -395,7 +395,7 @@ def test_files_that_are_half_written_leave_what_counted_before(market, certified
 
 
 @pytest.mark.parametrize("_round", ROUNDS)
-def test_handshakes_that_never_end_and_words_that_are_no_tls_lock_nobody_out(market, certified, _round):
+def test_unfinished_and_invalid_handshakes_do_not_block_other_clients(market, certified, _round):
     with ExitStack() as stack:
         server = stack.enter_context(liqdata.serve(market, tls=certified.write(*certified.issued())))
         client = stack.enter_context(liqdata.Client(server.url, retries=0))

@@ -31,7 +31,7 @@ def fetch(url, path, token=None, **headers):
 
 
 @pytest.fixture(scope="module")
-def told(server):
+def description(server):
     return fetch(server.url, "/openapi.json")[1]
 
 
@@ -49,28 +49,30 @@ def shortened(body):
     return body
 
 
-def holds(told, path, status, body):
-    """Hold a body against what the description says of it."""
-    responses = told["paths"][path]["get"]["responses"]
+def check(description, path, status, body):
+    """Validate a body against its schema in the description."""
+    responses = description["paths"][path]["get"]["responses"]
     pointer = responses[str(status)].get("$ref", f"#/paths/{path.replace('/', '~1')}/get/responses/{status}")
-    registry = Registry().with_resource("urn:told", Resource.from_contents(told, default_specification=DRAFT202012))
-    schema = {"$ref": f"urn:told{pointer}/content/application~1json/schema"}
+    registry = Registry().with_resource(
+        "urn:description", Resource.from_contents(description, default_specification=DRAFT202012)
+    )
+    schema = {"$ref": f"urn:description{pointer}/content/application~1json/schema"}
     Draft202012Validator(schema, registry=registry).validate(shortened(body))
 
 
-def test_it_is_sound_by_the_standard(told):
-    OpenAPIV31SpecValidator(told).validate()
-    assert told["openapi"].startswith("3.1")
-    assert told["info"]["version"] == liqdata.__version__
-    names = [page["get"]["operationId"] for page in told["paths"].values()]
+def test_the_description_is_valid_openapi(description):
+    OpenAPIV31SpecValidator(description).validate()
+    assert description["openapi"].startswith("3.1")
+    assert description["info"]["version"] == liqdata.__version__
+    names = [page["get"]["operationId"] for page in description["paths"].values()]
     assert len(names) == len(set(names))
 
 
-def test_every_endpoint_and_parameter_of_the_list_is_there(told, index):
+def test_every_endpoint_and_parameter_of_the_list_is_there(description, index):
     entries = index["endpoints"] + index["extensions"]
     assert len(entries) > 15
     for entry in entries:
-        get = told["paths"][entry["path"]]["get"]
+        get = description["paths"][entry["path"]]["get"]
         assert get["operationId"] == entry["name"]
         known = {each["name"]: each for each in get["parameters"] if each["in"] == "query"}
         everywhere = [] if entry["reply"] == "events" else index["everywhere"]
@@ -84,14 +86,14 @@ def test_every_endpoint_and_parameter_of_the_list_is_there(told, index):
             assert each["allowed"] in known[each["name"]]["description"]
             if each["type"] == "int" and "anyOf" not in schema:
                 assert schema["type"] == "integer"
-    assert told["paths"]["/api/liquidations/coins"]["get"]["parameters"][0]["schema"]["enum"] == [
+    assert description["paths"]["/api/liquidations/coins"]["get"]["parameters"][0]["schema"]["enum"] == [
         "1h",
         "4h",
         "12h",
         "24h",
         "1d",
     ]
-    limit = told["paths"]["/api/liquidations"]["get"]["parameters"][2]["schema"]
+    limit = description["paths"]["/api/liquidations"]["get"]["parameters"][2]["schema"]
     assert limit == {"type": "integer", "minimum": 1, "maximum": 1000, "default": 50}
 
 
@@ -105,22 +107,22 @@ QUERIES = {
 }
 
 
-def test_every_reply_is_what_it_says(told, server, index):
+def test_every_reply_matches_its_schema(description, server, index):
     answered = []
     for entry in index["endpoints"] + index["extensions"]:
         if entry["reply"] == "events":
             continue
         for query in QUERIES.get(entry["name"], ["", "explain=1", "symbol="]):
             status, body = fetch(server.url, f"{entry['path']}?{query}")
-            holds(told, entry["path"], status, body)
+            check(description, entry["path"], status, body)
             answered.append(status)
         gc.collect()
     assert {200, 400, 404} <= set(answered)
     for path in ("/", "/api", "/health", "/ready", "/openapi.json"):
         status, body = fetch(server.url, path, Accept="application/json")
         assert status == 200
-        holds(told, path, status, body)
-    assert told["paths"]["/metrics"]
+        check(description, path, status, body)
+    assert description["paths"]["/metrics"]
     status, body = fetch(server.url, "/openapi.json?x=1")
     assert (status, body["error"]["parameter"]) == (400, "x")
 
@@ -142,20 +144,20 @@ def members(described, value, schema, path=""):
                 yield from members(described, each, inner or {}, known)
 
 
-def test_no_member_of_a_reply_is_undocumented(told, server, index):
+def test_no_member_of_a_reply_is_undocumented(description, server, index):
     page = (Path(__file__).parents[3] / "docs" / "reference" / "endpoints.md").read_text(encoding="utf-8")
     sections = dict(section.split("\n", 1) for section in page.split("\n## ")[1:])
     undocumented, seen = set(), 0
     for entry in index["endpoints"] + index["extensions"]:
         if entry["reply"] == "events":
             continue
-        schema = told["paths"][entry["path"]]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        schema = description["paths"][entry["path"]]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
         for query in QUERIES.get(entry["name"], ["", "explain=1"]):
             status, body = fetch(server.url, f"{entry['path']}?{query}")
             if status != 200:
                 continue
             value, of = (body["data"], schema["properties"]["data"]) if entry["enveloped"] else (body, schema)
-            for path, described in members(told, value, of):
+            for path, described in members(description, value, of):
                 seen += 1
                 is_listed = path.endswith("*") or f"| `{path}` |" in sections[entry["name"]]
                 if not (described and is_listed):
@@ -164,9 +166,9 @@ def test_no_member_of_a_reply_is_undocumented(told, server, index):
     assert seen > 200
 
 
-def test_each_default_and_each_word_of_a_vocabulary_is_taken(told, server):
+def test_each_default_and_each_enum_value_is_accepted(description, server):
     asked = 0
-    for path, page in told["paths"].items():
+    for path, page in description["paths"].items():
         if "text/event-stream" in page["get"]["responses"]["200"]["content"]:
             continue
         for each in page["get"]["parameters"]:
@@ -218,9 +220,9 @@ FORMS = {
 FORMS["start"] = FORMS["end"] = FORMS["as_of"]
 
 
-def test_a_value_has_the_form_that_is_described_where_the_server_takes_it(told, server):
+def test_accepted_values_match_the_described_format(description, server):
     asked = 0
-    for path, page in told["paths"].items():
+    for path, page in description["paths"].items():
         if "text/event-stream" in page["get"]["responses"]["200"]["content"]:
             continue
         for each in page["get"]["parameters"]:
@@ -247,17 +249,17 @@ def test_a_small_number_of_milliseconds_is_refused_with_the_bounds(server):
             assert "from 100000000000 to 99999999999999" in body["error"]["allowed"]
 
 
-def test_a_server_with_a_token_says_so_to_who_has_it():
+def test_a_server_with_a_token_describes_its_security():
     with liqdata.serve(liqdata.demo(), token=OPENS) as server:
         assert fetch(server.url, "/openapi.json")[0] == 401
-        status, told = fetch(server.url, "/openapi.json", OPENS)
+        status, description = fetch(server.url, "/openapi.json", OPENS)
         assert status == 200
-        OpenAPIV31SpecValidator(told).validate()
-        assert told["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
-        assert told["security"] == [{"token": []}]
-        holds(told, "/api/liquidations/coins", *fetch(server.url, "/api/liquidations/coins"))
+        OpenAPIV31SpecValidator(description).validate()
+        assert description["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
+        assert description["security"] == [{"token": []}]
+        check(description, "/api/liquidations/coins", *fetch(server.url, "/api/liquidations/coins"))
 
 
-def test_a_server_without_one_does_not(told):
-    assert "security" not in told
-    assert "securitySchemes" not in told["components"]
+def test_a_server_without_a_token_describes_no_security(description):
+    assert "security" not in description
+    assert "securitySchemes" not in description["components"]

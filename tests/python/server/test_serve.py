@@ -67,8 +67,8 @@ def test_a_port_may_be_chosen_and_used_again_after_the_end(market):
 
 
 def test_a_port_that_is_taken_is_an_error_that_names_the_address(market):
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        port = held.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
         with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{port}"):
             liqdata.serve(market, port=port)
 
@@ -87,7 +87,7 @@ def test_a_port_out_of_bounds_is_refused(market, port):
 
 
 @pytest.mark.parametrize("host", ["", " ", None, 5])
-def test_a_host_that_is_none_is_refused(market, host):
+def test_an_invalid_host_is_refused(market, host):
     with pytest.raises(liqdata.BadQuery) as caught:
         liqdata.serve(market, host=host)
     assert caught.value.parameter == "host"
@@ -112,14 +112,14 @@ def test_several_servers_serve_several_markets():
                 assert [row["exchange"] for row in client.exchanges()] == [exchange]
 
 
-def test_a_server_keeps_its_market_alive():
+def test_a_server_has_a_reference_to_its_market():
     with liqdata.serve(small("gate")) as server, liqdata.Client(server.url) as client:
         gc.collect()
         assert client.orders()[0]["exchange"] == "gate"
 
 
 @pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
-def test_an_empty_market_answers_with_nothing_but_in_full():
+def test_an_empty_market_has_complete_empty_answers():
     empty = {name: [] for name in ("exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp")}
     with liqdata.serve(liqdata.Market(orders=empty)) as server, liqdata.Client(server.url) as client:
         assert client.coins() == []
@@ -169,7 +169,7 @@ def test_a_parameter_outside_the_contract_is_400_and_named(server, query, parame
 
 
 @pytest.mark.parametrize("path", ["/api/liq-heatmap", "/api/liq-map", "/api/liq-levels", "/api/liq-maxpain"])
-def test_an_unknown_coin_is_400_and_blames_the_symbol(server, path):
+def test_an_unknown_coin_is_400_and_names_the_symbol(server, path):
     status, headers, body = fetch(f"{server.url}{path}?symbol=NOPE")
     assert status == 400
     assert headers["content-type"] == "application/json"
@@ -178,7 +178,7 @@ def test_an_unknown_coin_is_400_and_blames_the_symbol(server, path):
     assert "NOPE" in body["error"]["message"]
 
 
-def test_a_pair_is_its_coin_where_a_coin_is_meant(server):
+def test_a_pair_is_accepted_as_its_coin(server):
     status, _, body = fetch(f"{server.url}/api/liq-levels?symbol=BTC-USDT-SWAP")
     assert status == 200
     assert body["data"]["symbol"] == "BTC"
@@ -194,7 +194,7 @@ def test_an_unknown_path_is_404_in_the_same_shape(server, path):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_anything_but_reading_is_405_in_the_same_shape(server, method):
+def test_other_methods_are_405_in_the_same_shape(server, method):
     status, headers, body = fetch(f"{server.url}/api/liquidations/overview", method)
     assert status == 405
     assert headers["allow"] == "GET, HEAD"
@@ -232,7 +232,7 @@ def test_the_ten_paths_answer_without_parameters(server):
 # The end.
 
 
-def test_an_answer_under_way_is_finished_before_the_end(market):
+def test_an_answer_in_progress_is_finished_before_shutdown(market):
     with liqdata.serve(market) as server:
         port = int(server.url.rpartition(":")[2])
         with socket.socket() as peer:
@@ -259,7 +259,7 @@ def test_an_answer_under_way_is_finished_before_the_end(market):
 
 
 def until_refused(port):
-    """Connect until nobody listens any more."""
+    """Connect until the port is closed."""
     while True:
         socket.create_connection(("127.0.0.1", port), timeout=30).close()
 
@@ -273,7 +273,7 @@ def unchunked(body):
         whole, body = whole + body[: int(size, 16)], body[int(size, 16) + 2 :]
 
 
-def test_a_connection_that_asks_nothing_does_not_hold_up_the_end(market):
+def test_an_idle_connection_does_not_delay_shutdown(market):
     server = liqdata.serve(market)
     port = int(server.url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=30), liqdata.Client(server.url) as client:
@@ -284,7 +284,7 @@ def test_a_connection_that_asks_nothing_does_not_hold_up_the_end(market):
         assert not closing.is_alive()
 
 
-def test_a_script_that_forgets_its_server_ends():
+def test_a_script_with_an_open_server_exits():
     source = (
         "import liqdata, samples; server = liqdata.serve(samples.market());"
         "print(liqdata.Client(server.url).levels()['symbol'])"
@@ -304,7 +304,7 @@ def test_a_script_that_forgets_its_server_ends():
 
 
 @pytest.mark.parametrize("number,seed", [(signal.SIGTERM, None), (signal.SIGINT, 5)])
-def test_the_command_serves_until_it_is_told_to_end(number, seed):
+def test_the_command_serves_until_a_signal(number, seed):
     options = [] if seed is None else ["--seed", str(seed)]
     command = [sys.executable, "-X", "dev", "-m", "liqdata", "serve", "--demo", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -320,10 +320,10 @@ def test_the_command_serves_until_it_is_told_to_end(number, seed):
     assert err == "a simulated market; Ctrl-C ends it\n"
 
 
-def test_the_command_says_what_is_wrong_with_its_address(folder):
+def test_an_invalid_address_is_named_by_the_command(folder):
     samples.archive(folder)
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        port = str(held.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
         done = subprocess.run(
             [sys.executable, "-m", "liqdata", "serve", str(folder), "--port", port],
             capture_output=True,

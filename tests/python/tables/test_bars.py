@@ -41,7 +41,7 @@ def archive(tmp_path_factory):
 # --- a stretch of time
 
 
-def test_a_bar_that_had_begun_before_the_start_is_left_out():
+def test_a_bar_that_opened_before_the_start_is_excluded():
     market = liqdata.Market(bars=samples.bars(hours=36), now=NOW - 25 * MINUTE)
     hours = market.bars("BTC", interval="1h", start=market.now - timedelta(days=1))
     assert hours[0]["timestamp"] == int(datetime(2026, 5, 31, 0, tzinfo=UTC).timestamp()) * 1000
@@ -79,7 +79,7 @@ def test_tables_and_an_archive_cut_bars_alike(tables, archive, interval, start, 
         assert end is None or row["timestamp"] + row["interval"] <= end
 
 
-def test_a_bar_is_the_same_wherever_the_stretch_is_cut(tables):
+def test_a_bar_is_the_same_in_every_time_range(tables):
     whole = {row["timestamp"]: row for row in tables.bars("BTC", interval="1h")}
     for minutes in range(0, 150, 5):
         cut = tables.bars("BTC", interval="1h", start=NOW - 5 * HOUR + minutes * MINUTE, end=NOW - minutes * MINUTE)
@@ -106,10 +106,10 @@ def test_a_length_that_the_bars_cannot_be_made_into_is_refused(tables, archive, 
             market.bars("BTC", interval=interval, as_of=NOW - 40 * DAY)
 
 
-# --- the close beside the open
+# --- open and close times
 
 
-def test_a_bar_says_when_it_closes(tables, archive):
+def test_a_bar_has_its_close_time(tables, archive):
     for market in (tables, archive, liqdata.demo()):
         for interval in (None, "1h"):
             rows = market.bars("BTC", interval=interval)
@@ -120,13 +120,13 @@ def test_a_bar_says_when_it_closes(tables, archive):
             assert str(rows.to_polars()["closes_at"].dtype) == "Datetime(time_unit='ms', time_zone='UTC')"
 
 
-def test_a_close_that_comes_in_is_the_length_or_is_held_against_it(tables):
+def test_a_given_close_time_is_the_length_or_is_checked_against_it(tables):
     wanted = tables.bars("BTC", interval="1h")
     hours = {name: wanted[name] for name in wanted.columns}
     for left_out in ("interval", "closes_at", ""):
         table = {name: cells for name, cells in hours.items() if name != left_out}
         assert liqdata.Market(bars=table).bars("BTC") == wanted
-    # One bar alone has a length where its close is told.
+    # A single bar has a length if its close time is given.
     one = {name: cells[:1] for name, cells in hours.items() if name != "interval"}
     assert liqdata.Market(bars=one).bars("BTC") == wanted[:1]
     assert liqdata.Market(bars=pickle.loads(pickle.dumps(wanted))).bars("BTC") == wanted
@@ -141,7 +141,7 @@ def test_a_close_that_comes_in_is_the_length_or_is_held_against_it(tables):
         (None, -DAY, "is -82800000 ms after the open"),
     ],
 )
-def test_a_close_that_is_none_is_refused(tables, interval, later, said):
+def test_an_invalid_close_time_is_refused(tables, interval, later, said):
     hours = {name: tables.bars("BTC", interval="1h")[name] for name in ("timestamp", "open", "high", "low", "close")}
     count = len(hours["timestamp"])
     closes = hours["timestamp"] + np.timedelta64(HOUR + later, "ms")
@@ -170,7 +170,7 @@ def test_a_close_that_is_none_is_refused(tables, interval, later, said):
     ],
     ids=repr,
 )
-def test_an_interval_that_is_no_whole_minutes_is_refused(interval):
+def test_an_interval_that_is_not_whole_minutes_is_refused(interval):
     bars = samples.bars()
     cells = [5 * MINUTE] * len(bars["symbol"])
     cells[17] = interval
@@ -190,14 +190,14 @@ def test_an_interval_that_is_no_whole_minutes_is_refused(interval):
     ],
     ids=["numpy", "pandas", "arrow", "durations"],
 )
-def test_a_column_of_intervals_is_judged_like_a_list(column):
+def test_a_column_of_intervals_is_checked_like_a_list(column):
     bars = {name: cells[:9] for name, cells in samples.bars().items()}
     with pytest.raises(BadQuery, match="whole minutes") as caught:
         liqdata.Market(bars={**bars, "interval": column})
     assert str(caught.value).startswith('bars: column "interval", row 0: ')
 
 
-def test_bars_a_second_apart_have_no_interval_to_infer():
+def test_bars_one_second_apart_need_an_interval():
     bars = {name: cells[:4] for name, cells in samples.bars().items()}
     with pytest.raises(
         BadQuery, match="1000 ms is not a bar length; allowed: a positive whole number of minutes"
@@ -231,7 +231,7 @@ ASKING = {
 
 @pytest.mark.parametrize("seconds", [SECONDS, np.int64(SECONDS), 10**9, 10**11 - 1], ids=repr)
 @pytest.mark.parametrize("asking", ASKING)
-def test_an_instant_in_epoch_seconds_is_refused_rather_than_taken_for_1970(tables, asking, seconds):
+def test_an_instant_in_epoch_seconds_is_refused(tables, asking, seconds):
     parameter, ask = ASKING[asking]
     with pytest.raises(BadQuery, match="looks like epoch seconds; give epoch milliseconds") as caught:
         ask(tables, seconds)
@@ -244,7 +244,7 @@ def test_other_numbers_are_epoch_milliseconds(millis):
     assert liqdata.Market(now=millis).now == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
 
 
-def test_an_instant_of_1971_has_to_be_spelled_out():
+def test_an_instant_of_1971_must_be_a_datetime_or_text():
     market = liqdata.Market(now="1971-02-03T04:05Z")
     assert market.now == liqdata.Market(now=datetime(1971, 2, 3, 4, 5, tzinfo=UTC)).now
     assert pickle.loads(pickle.dumps(market)).now == market.now
@@ -264,7 +264,7 @@ def test_some_rows_in_epoch_seconds_are_refused_and_the_first_is_named(table, ro
     assert str(caught.value).startswith(f'{table}: column "timestamp", row {rows[0] % len(cells)}: ')
 
 
-def test_seconds_beside_datetimes_and_text_are_told_too():
+def test_epoch_seconds_among_datetimes_and_text_are_refused():
     columns = samples.orders()
     for other in (datetime.fromtimestamp(SECONDS, UTC), "2026-06-01", str(NOW)):
         cells = [other] * len(columns["timestamp"])
@@ -274,7 +274,7 @@ def test_seconds_beside_datetimes_and_text_are_told_too():
         assert str(caught.value).startswith('orders: column "timestamp", row 3: ')
 
 
-def test_the_receipt_of_orders_is_no_epoch_seconds_either():
+def test_a_receipt_time_in_epoch_seconds_is_refused():
     columns = samples.orders()
     count = len(columns["timestamp"])
     for cells, row in ([SECONDS] * count, 0), ([NOW] * 5 + [SECONDS] + [None] * (count - 6), 5):
@@ -284,7 +284,7 @@ def test_the_receipt_of_orders_is_no_epoch_seconds_either():
     assert liqdata.Market(orders={**columns, "received_at": [None] * count}).now == liqdata.Market(orders=columns).now
 
 
-def test_rows_around_the_beginning_of_1970_and_datetimes_of_1971_stay():
+def test_rows_of_early_1970_and_datetimes_of_1971_are_accepted():
     order = {name: cells[:1] for name, cells in samples.orders().items()}
     three = {name: cells * 3 for name, cells in order.items()}
     early = [0, 10**9, 5 * 10**9]
@@ -303,8 +303,8 @@ FINE = LATE + 15 * HOUR + 30 * MINUTE
 ENDS = FIRST + 3 * DAY
 
 
-def told(length, opens):
-    """Bars whose closes are the minutes since the first of all, and whose volume is their length."""
+def bars_of(length, opens):
+    """Bars with the minutes since the first of all as close, and their length as volume."""
     opens = list(opens)
     closes = [10_000.0 + (at + length - FIRST) / MINUTE for at in opens]
     return {
@@ -319,14 +319,14 @@ def told(length, opens):
     }
 
 
-def is_told(at):
-    """Whether the five minutes are told: not those of a whole hour, and not those of half an hour."""
+def is_present(at):
+    """Whether the bar of five minutes exists: one hour and one half hour are missing."""
     of_day = at - LATE
     return not (20 * HOUR <= of_day < 21 * HOUR or 22 * HOUR + HOUR // 2 <= of_day < 23 * HOUR)
 
 
-HOURS = told(HOUR, range(FIRST, ENDS, HOUR))
-FIVES = told(5 * MINUTE, filter(is_told, range(FINE, ENDS, 5 * MINUTE)))
+HOURS = bars_of(HOUR, range(FIRST, ENDS, HOUR))
+FIVES = bars_of(5 * MINUTE, filter(is_present, range(FINE, ENDS, 5 * MINUTE)))
 
 
 @pytest.fixture(scope="module", params=["at once", "one after the other"])
@@ -345,7 +345,7 @@ def mixed(request, tmp_path_factory):
         yield market
 
 
-def test_longer_bars_stand_where_there_are_no_shorter_ones_and_nothing_is_counted_twice(mixed, connect):
+def test_longer_bars_fill_gaps_of_shorter_ones_without_double_counting(mixed, connect):
     wanted = [(at, HOUR) for at in HOURS["timestamp"] if at < LATE + 15 * HOUR or at == LATE + 20 * HOUR]
     wanted += [(at, 5 * MINUTE) for at in FIVES["timestamp"]]
     rows = mixed.bars("BTC")
@@ -361,16 +361,16 @@ def test_longer_bars_stand_where_there_are_no_shorter_ones_and_nothing_is_counte
         assert connect(server).bars("BTC") == rows
 
 
-def test_an_estimate_goes_through_all_of_them_and_counts_what_is_missing(mixed):
+def test_an_estimate_uses_bars_of_all_lengths_and_counts_gaps(mixed):
     for grid in (mixed.heatmap("BTC", "7d"), mixed.liqmap("BTC", "7d")):
-        # The half hour before the first five minutes, in which their hour began, and that in which none are told.
+        # The half hour before the first five minutes, in which their hour began, and the missing half hour.
         assert (grid.meta["explain"]["gaps"], grid.meta["explain"]["bars"]) == (2, len(mixed.bars("BTC")))
     assert mixed.heatmap("BTC", "7d").times[0] < np.datetime64(FINE, "ms")
     hours = mixed.heatmap("BTC", "7d", as_of=FINE)
     assert (hours.meta["explain"]["gaps"], hours.meta["explain"]["bars"]) == (0, 39)
 
 
-def test_the_prices_around_an_event_are_those_of_the_longer_bar_where_there_is_no_shorter(mixed, connect):
+def test_prices_around_an_event_fall_back_to_longer_bars(mixed, connect):
     (row,) = mixed.cascades("BTC", start=LATE, end=ENDS)
     close = 10_000 + (LATE - FIRST) / MINUTE + 20 * 60
     assert (row["price_before"], row["price_after"]) == (close, close + 60)
@@ -379,7 +379,7 @@ def test_the_prices_around_an_event_are_those_of_the_longer_bar_where_there_is_n
         assert list(connect(server).cascades("BTC", start=LATE, end=ENDS)) == [row]
 
 
-def test_bars_of_a_length_say_what_lies_before_them_that_cannot_be_made_into_it(mixed, connect):
+def test_resampled_bars_report_earlier_bars_of_other_lengths(mixed, connect):
     at = datetime(2024, 1, 2, tzinfo=UTC)
     fives = mixed.bars("BTC", interval="5m")
     assert fives[0]["timestamp"] == FINE
@@ -396,12 +396,13 @@ def test_bars_of_a_length_say_what_lies_before_them_that_cannot_be_made_into_it(
     of_tables = liqdata.Market(bars={name: day[name] + FIVES[name] for name in day})
     assert of_tables.bars("BTC", interval="5m").meta["earlier"] == {"timestamp": at, "interval": HOUR}
     with liqdata.serve(mixed) as server:
-        told = connect(server)
-        assert told.bars("BTC", interval="5m").meta["earlier"] == fives.meta["earlier"]
+        client = connect(server)
+        assert client.bars("BTC", interval="5m").meta["earlier"] == fives.meta["earlier"]
         assert (
-            told.bars(["BTC"], interval="5m", start=at + timedelta(hours=3))["BTC"].meta["earlier"]["interval"] == HOUR
+            client.bars(["BTC"], interval="5m", start=at + timedelta(hours=3))["BTC"].meta["earlier"]["interval"]
+            == HOUR
         )
-        assert "earlier" not in told.bars("BTC", interval="1h").meta
+        assert "earlier" not in client.bars("BTC", interval="1h").meta
 
 
 # --- bars of lengths that do not nest
@@ -412,18 +413,18 @@ def apart(request, tmp_path_factory):
     """An archive of bars of two hours and of three, of which some are missing, and the bars."""
     chance = random.Random(request.param)
     path = tmp_path_factory.mktemp("apart") / "archive"
-    kept = {}
+    opens_by_length = {}
     for length in (2 * HOUR, 3 * HOUR):
         opens = [at for at in range(FIRST, ENDS, length) if chance.random() < 0.7]
-        kept[length] = opens
-        liqdata.ingest(path, bars=told(length, opens), exchange="okx")
+        opens_by_length[length] = opens
+        liqdata.ingest(path, bars=bars_of(length, opens), exchange="okx")
     with liqdata.open(path) as market:
-        yield market, kept
+        yield market, opens_by_length
 
 
 @pytest.mark.parametrize("hours", [2, 3, 4, 6, 9, 10, 12, 24, 36])
-def test_a_bar_of_lengths_that_do_not_nest_is_made_of_the_minutes_of_one_of_them(apart, hours):
-    market, kept = apart
+def test_a_bar_of_overlapping_lengths_uses_the_minutes_of_one_of_them(apart, hours):
+    market, opens_by_length = apart
     size, chance = hours * HOUR, random.Random(hours)
     for _ in range(4):
         start = FIRST + chance.randrange(0, DAY)
@@ -434,7 +435,7 @@ def test_a_bar_of_lengths_that_do_not_nest_is_made_of_the_minutes_of_one_of_them
                 continue
             within = {
                 length: [at for at in opens if opened <= at < opened + size]
-                for length, opens in kept.items()
+                for length, opens in opens_by_length.items()
                 if size % length == 0
             }
             # What was observed longest, of equals the finest.
@@ -448,21 +449,21 @@ def test_a_bar_of_lengths_that_do_not_nest_is_made_of_the_minutes_of_one_of_them
 
 
 @pytest.mark.parametrize("hours", [1, 5, 7])
-def test_a_length_that_neither_divides_is_refused(apart, hours):
+def test_a_length_that_no_bar_divides_is_refused(apart, hours):
     with pytest.raises(Refused, match=f"{hours} h|{hours * 60} min"):
         apart[0].bars("BTC", interval=hours * HOUR, start=FIRST)
 
 
-def test_bars_as_they_are_of_lengths_that_do_not_nest_tell_no_minute_twice(apart):
-    market, kept = apart
+def test_stored_bars_of_overlapping_lengths_contain_no_minute_twice(apart):
+    market, opens_by_length = apart
     rows = [(row["timestamp"], row["interval"]) for row in market.bars("BTC", start=FIRST, end=ENDS)]
     minutes = [at + place * MINUTE for at, length in rows for place in range(length // MINUTE)]
     assert len(set(minutes)) == len(minutes)
     # The shortest, and of the others those that lie in the time of none of them.
-    twos = {(at, 2 * HOUR) for at in kept[2 * HOUR]}
+    twos = {(at, 2 * HOUR) for at in opens_by_length[2 * HOUR]}
     free = {
         (at, 3 * HOUR)
-        for at in kept[3 * HOUR]
-        if not any(at < other + 2 * HOUR and other < at + 3 * HOUR for other in kept[2 * HOUR])
+        for at in opens_by_length[3 * HOUR]
+        if not any(at < other + 2 * HOUR and other < at + 3 * HOUR for other in opens_by_length[2 * HOUR])
     }
     assert set(rows) == twos | free

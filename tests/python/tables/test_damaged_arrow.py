@@ -1,4 +1,4 @@
-"""Columns of every kind over Arrow whose buffers are damaged, in each of the tables: refused with column and row."""
+"""Arrow columns of every kind with damaged buffers, in each of the tables: refused with column and row."""
 
 import struct
 
@@ -166,7 +166,7 @@ def test_a_decimal_that_its_type_does_not_allow_is_refused_with_its_place(kind, 
 @pytest.mark.parametrize("kind", SOUND)
 @pytest.mark.parametrize("value", [2**63 - 1, -(2**63)], ids=["the last", "the first"])
 @pytest.mark.parametrize("unit", ["s", "ms", "us"])
-def test_an_instant_that_no_calendar_has_is_refused_with_its_place(kind, value, unit):
+def test_an_impossible_instant_is_refused_with_its_row(kind, value, unit):
     good = [at // 1000 if unit == "s" else at * {"ms": 1, "us": 1000}[unit] for at in SOUND[kind]["timestamp"]]
     column = pa.array([*good[:2], value, *good[3:]], pa.timestamp(unit, tz="Asia/Tokyo"))
     with pytest.raises(BadQuery) as caught:
@@ -175,11 +175,11 @@ def test_an_instant_that_no_calendar_has_is_refused_with_its_place(kind, value, 
 
 
 @pytest.mark.parametrize("kind", SOUND)
-def test_an_instant_is_the_same_whatever_zone_it_is_told_in(kind):
+def test_an_instant_is_the_same_in_every_time_zone(kind):
     for zone in ("UTC", "Asia/Tokyo", "+05:30", "Mars/Olympus"):
         column = pa.array(SOUND[kind]["timestamp"], pa.timestamp("ms", tz=zone))
-        told = given(kind, timestamp=column)
-        assert kind == "positions" or told.now == given(kind).now
+        market = given(kind, timestamp=column)
+        assert kind == "positions" or market.now == given(kind).now
 
 
 @pytest.mark.parametrize("kind", SOUND)

@@ -96,7 +96,7 @@ def test_the_row_counts_through_all_chunks():
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["table", "column"])
-def test_a_column_whose_buffer_ends_too_early_is_refused(whole):
+def test_a_column_with_a_short_buffer_is_refused(whole):
     sink = pa.BufferOutputStream()
     sound = pa.table(orders(exchange=text([0, 1, 2, 3, 4, 5], b"abcde")))
     with pa.ipc.new_stream(sink, sound.schema) as stream:
@@ -201,7 +201,7 @@ INTERRUPTED = """
     ],
     ids=["tables", "heatmap", "liqmap"],
 )
-def test_an_interrupt_of_the_first_use_of_numpy_is_an_interrupt(ask, tmp_path):
+def test_an_interrupt_of_the_import_of_numpy_is_raised(ask, tmp_path):
     samples.archive(tmp_path / "archive")
     script = textwrap.dedent(INTERRUPTED).replace("{ask}", ask)
     command = [sys.executable, "-c", script]

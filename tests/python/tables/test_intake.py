@@ -103,13 +103,13 @@ def test_an_ingest_takes_bars_in_every_shape_that_a_market_takes(bars, tmp_path)
     assert liqdata.ingest(tmp_path / "archive", bars=bars, exchange="binance").repeated == 48
 
 
-def test_bars_of_several_coins_come_by_coin():
+def test_bars_of_several_coins_are_grouped_by_coin():
     market = liqdata.Market(bars={"BTC": ohlcv(), "ETH": ohlcv(3000.0)})
     assert market.symbols == ["BTC", "ETH"]
     assert market.bars("ETH")[0]["open"] == 3000
 
 
-def test_a_column_of_times_is_kept_beside_an_index_of_others():
+def test_a_column_of_times_takes_precedence_over_the_index():
     frame = pd.DataFrame(columns()).set_index(pd.date_range("2020-01-01", periods=48, freq="5min"))
     assert liqdata.Market(bars=frame).bars("BTC") == WHOLE
 
@@ -123,13 +123,13 @@ def test_rows_as_dicts_are_orders():
         assert liqdata.Market(orders=[]).overview()["24h"]["cnt"] == 0
 
 
-def test_a_key_that_one_row_lacks_is_a_missing_cell():
+def test_a_key_missing_in_one_row_is_a_missing_cell():
     rows = orders()
     del rows[1]["price"]
     assert "row 1" in refused(orders=rows)
 
 
-def test_lists_of_ccxt_without_a_coin_are_told_what_to_write():
+def test_lists_of_ccxt_without_a_coin_are_refused_with_a_remedy():
     said = refused(bars=ohlcv())
     assert 'bars={"BTC": rows}' in said
     assert 'bars={"BTC": rows}' in refused(bars=np.array(ohlcv()))
@@ -138,7 +138,7 @@ def test_lists_of_ccxt_without_a_coin_are_told_what_to_write():
         assert "frame.assign(symbol='BTC')" in refused(**{name: {"BTC": pd.DataFrame(ohlcv())}})
 
 
-def test_liquidations_of_ccxt_are_told_what_to_write():
+def test_liquidations_of_ccxt_are_refused_with_a_remedy():
     row = {
         "info": {"symbol": "BTCUSDT"},
         "symbol": "BTC/USDT:USDT",
@@ -172,11 +172,11 @@ def test_liquidations_of_ccxt_are_told_what_to_write():
     ],
     ids=["pandas series", "polars series", "path", "iterator", "list of numbers", "number", "periods"],
 )
-def test_what_is_no_table_is_told_what_to_write(table, words):
+def test_an_argument_that_is_no_table_is_refused_with_a_remedy(table, words):
     assert words in refused(bars=table)
 
 
-def test_xarray_is_told_what_to_write():
+def test_xarray_is_refused_with_a_remedy():
     xarray = pytest.importorskip("xarray")
     cube = xarray.Dataset({"open": ("timestamp", [1.0])}, {"timestamp": [START]})
     assert "to_dataframe().reset_index()" in refused(bars=cube)

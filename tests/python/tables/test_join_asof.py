@@ -41,9 +41,9 @@ def known_by_looking(left, right, *, tolerance=None, exact=True):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("seed", range(12))
-def test_rows_get_what_a_loop_finds_known(library, seed):
+def test_the_join_equals_a_loop_over_the_rows(library, seed):
     chance = np.random.default_rng(seed)
-    # Instants of few distinct values beside a gap: ties, duplicates and rows that nothing was known to.
+    # Instants of few distinct values and a gap: ties, duplicates and rows that nothing was known to.
     rows, others = int(chance.integers(0, 60)), int(chance.integers(0, 40))
     span = chance.choice([5, 40, 4000])
     at = NOW + MINUTE * chance.integers(0, span, rows) + HOUR * 24 * chance.integers(0, 2, rows)
@@ -71,13 +71,13 @@ def test_rows_get_what_a_loop_finds_known(library, seed):
         assert joined["value"].to_list() == list(range(rows))
         places = [None if place is None or math.isnan(place) else int(place) for place in joined["place"].to_list()]
         assert places == wanted
-        kept = [*left.columns, *(["symbol"] if not by else []), "timestamp_right", "closes_at", "place"]
-        assert list(joined.columns) == kept
+        names = [*left.columns, *(["symbol"] if not by else []), "timestamp_right", "closes_at", "place"]
+        assert list(joined.columns) == names
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("ours, theirs", [*itertools.product(["ms", "us", "ns"], repeat=2)])
-def test_units_of_time_meet_without_rounding(library, ours, theirs):
+def test_units_of_time_are_compared_without_rounding(library, ours, theirs):
     make = LIBRARIES[library]
     left = make({"timestamp": moments([NOW, NOW + 1], library, ours)})
     right = make({"timestamp": moments([NOW, NOW + 1], library, theirs), "place": [0.0, 1.0]})
@@ -94,7 +94,7 @@ def test_a_nanosecond_before_it_was_known_is_before():
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_an_order_is_given_the_bar_that_had_closed(library):
+def test_an_order_is_joined_with_the_last_closed_bar(library):
     market = samples.simulated()
     orders, bars = market.orders("BTC", limit=300), market.bars("BTC")
     frame = orders.to_pandas() if library == "pandas" else orders.to_polars()
@@ -118,12 +118,12 @@ def test_frames_of_maps_and_bars_merge_in_pandas_itself():
     ours = liqdata.join_asof(bars, wide.T.sum(axis=1).to_frame("mass"))
     pd.testing.assert_series_equal(ours["mass"], theirs["mass"])
     assert ours["mass"].notna().sum() == len(heat.times)
-    # Every column of the map goes to the bar that it was made of: both are told as of the bar's close.
+    # Every column of the map goes to the bar that it was made of: both are known at the close of the bar.
     matched = ours.dropna()
     assert (matched["time"] == matched["closes_at"]).all()
 
 
-def test_two_of_rows_give_a_frame_of_pandas_and_keep_its_index():
+def test_two_rows_objects_join_to_a_pandas_frame_with_its_index():
     market = samples.simulated()
     joined = liqdata.join_asof(market.bars("BTC"), market.bars("ETH"))
     assert isinstance(joined, pd.DataFrame)
@@ -144,7 +144,7 @@ def test_an_hour_of_a_chart_is_known_at_its_end():
     assert joined["hour"].notna().sum() == 3
 
 
-def test_periods_that_say_only_when_they_open_need_their_length():
+def test_periods_with_only_an_open_time_need_a_length():
     market = samples.simulated()
     history = market.history("BTC", interval="1h").to_pandas()
     at = pd.DataFrame({"timestamp": [history["timestamp"][3] + pd.Timedelta("59m"), history["timestamp"][4]]})
@@ -166,7 +166,7 @@ def test_periods_that_say_only_when_they_open_need_their_length():
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_empty_tables_keep_their_columns(library):
+def test_empty_tables_have_their_columns(library):
     market = samples.simulated()
     bars, none = market.bars("BTC"), market.bars("BTC", end=1)
     frame = bars.to_pandas() if library == "pandas" else bars.to_polars()
@@ -176,7 +176,7 @@ def test_empty_tables_keep_their_columns(library):
     assert len(liqdata.join_asof(frame[:0], bars)) == 0
 
 
-def test_what_is_missing_in_a_key_meets_nothing():
+def test_a_missing_key_matches_no_row():
     at = moments([NOW, NOW], "pandas")
     left = pd.DataFrame({"timestamp": at, "coin": ["BTC", None]})
     right = pd.DataFrame({"timestamp": at, "coin": ["BTC", None], "value": [1.0, 2.0]})
@@ -186,7 +186,7 @@ def test_what_is_missing_in_a_key_meets_nothing():
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_keys_of_which_none_is_common_are_refused_and_what_the_advice_says_joins(library):
+def test_disjoint_keys_are_refused_with_a_remedy_that_works(library):
     market = samples.simulated()
     both = pd.concat([market.bars(coin).to_pandas().assign(symbol=coin) for coin in ("BTC", "ETH")])
     orders = market.orders("BTC", limit=20)
@@ -249,13 +249,13 @@ ONE = pd.DataFrame({"timestamp": moments([NOW], "pandas"), "value": [1.0]})
         (pd.concat([ONE, ONE], axis=1), ONE, {}, "left", "two columns"),
     ],
 )
-def test_what_cannot_be_joined_leads_back(left, right, options, parameter, said):
+def test_an_invalid_join_names_a_remedy(left, right, options, parameter, said):
     with pytest.raises(BadQuery, match=said) as caught:
         liqdata.join_asof(left, right, **options)
     assert caught.value.parameter == parameter
 
 
-def test_a_tolerance_of_any_kind_is_one_length():
+def test_every_kind_of_tolerance_is_a_duration():
     left = pd.DataFrame({"timestamp": [datetime(2026, 6, 1, tzinfo=UTC) + timedelta(seconds=90)]})
     for tolerance, near in (
         ("90s", True),

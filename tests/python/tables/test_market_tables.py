@@ -135,7 +135,7 @@ def arrow_reader(table):
 
 
 def dictionaries_chunk_by_chunk(table):
-    """Chunks whose dictionaries differ."""
+    """Chunks with different dictionaries."""
     encoded = arrow(chunks=5)(table)
     for name in TEXT & set(table):
         chunks = [chunk.dictionary_encode() for chunk in encoded[name].chunks]
@@ -154,7 +154,7 @@ def relation(table):
 def relation_of_a_query(table):
     """With decimals and timestamps of the database's own making."""
     source = duckdb.from_arrow(arrow()(table))
-    kept = [
+    columns_of_query = [
         f"{name}::DECIMAL(24, 6) AS {name}"
         if name in EXACT
         else f"make_timestamp({name} * 1000) AS {name}"
@@ -162,7 +162,7 @@ def relation_of_a_query(table):
         else name
         for name in table
     ]
-    return source.project(", ".join(kept))
+    return source.project(", ".join(columns_of_query))
 
 
 # --- mappings
@@ -228,7 +228,7 @@ def generators(table):
     return each(table, lambda _, cells: (cell for cell in cells))
 
 
-def with_columns_nobody_asked_for(table):
+def with_unused_columns(table):
     return {"note": [object()] * len(table["symbol"]), **table, "Price": ["x"] * len(table["symbol"])}
 
 
@@ -263,7 +263,7 @@ FORMS = [
     lists_with_times_in_text,
     columns_of_four_libraries,
     generators,
-    with_columns_nobody_asked_for,
+    with_unused_columns,
 ]
 
 
@@ -274,7 +274,7 @@ def test_every_kind_of_table_gives_the_answers_of_plain_lists(form, expected):
     assert market.now == datetime(2026, 6, 1, tzinfo=UTC)
 
 
-def test_rows_of_our_own_come_in_exactly():
+def test_rows_of_liqdata_are_read_exactly():
     fine = "1234567890123456789.012345678"
     orders = {
         **TABLES["orders"],
@@ -393,14 +393,14 @@ def test_an_instant_is_read_from_numbers_datetimes_and_text_and_floored(cell, mi
 
 
 @pytest.mark.parametrize("seconds", [1_780_272_000, 1_780_272_000.0])
-def test_a_column_of_epoch_seconds_is_refused_rather_than_taken_for_1970(seconds):
+def test_a_column_of_epoch_seconds_is_refused(seconds):
     with pytest.raises(liqdata.BadQuery, match="epoch seconds") as caught:
         liqdata.Market(orders=order(timestamp=[seconds]))
     assert caught.value.parameter == "orders"
 
 
 @pytest.mark.parametrize("text", ["2026", "20260601", "1780272000", "-1", "0"])
-def test_a_text_of_few_digits_is_no_instant_rather_than_one_of_1970(text):
+def test_a_text_of_few_digits_is_refused_as_an_instant(text):
     with pytest.raises(liqdata.BadQuery) as caught:
         liqdata.Market(orders=order(timestamp=[text]))
     assert caught.value.parameter == "orders"
@@ -411,12 +411,12 @@ def test_a_text_of_few_digits_is_no_instant_rather_than_one_of_1970(text):
 
 @pytest.mark.parametrize("unit", ["us", "ns"])
 @pytest.mark.parametrize("make", [np.array, pa.array, pl.Series, pd.Series], ids=lambda make: make.__module__)
-def test_what_is_finer_than_a_millisecond_is_floored_before_the_epoch_too(make, unit):
+def test_fractions_of_milliseconds_are_floored_before_the_epoch(make, unit):
     column = make(np.array([-1], dtype=f"datetime64[{unit}]"))
     assert liqdata.Market(orders=order(timestamp=column)).orders()[0]["timestamp"] == -1
 
 
-def test_names_are_brought_into_the_contracts_spelling():
+def test_names_are_normalised_to_the_contract():
     market = liqdata.Market(orders=order(exchange=[" Binance"], symbol=["btcusdt"], side=["long"], coin=["xbt"]))
     row = market.orders()[0]
     assert (row["exchange"], row["symbol"], row["side"]) == ("binance", "BTCUSDT", "LONG")
@@ -431,7 +431,7 @@ def test_an_optional_cell_may_be_missing(nothing):
     assert len(market.orders(as_of=samples.NOW)) == 1
 
 
-def test_what_pandas_leaves_missing_beside_other_cells_is_missing():
+def test_missing_cells_of_pandas_are_missing():
     two = {name: cells * 2 for name, cells in order().items()}
     frame = pd.DataFrame(two).assign(coin=["WXBT", None], received_at=[samples.NOW + 1, None])
     for table in (frame, frame.astype({"coin": "object"}), frame.convert_dtypes()):
@@ -518,7 +518,7 @@ CELLS = [(table, column, cell) for table, column, cells in BAD_CELLS for cell in
 
 
 @pytest.mark.parametrize("table,column,cell", CELLS, ids=lambda value: repr(value)[:30])
-def test_a_cell_that_cannot_be_meant_is_refused_with_its_column_and_row(table, column, cell):
+def test_an_invalid_cell_is_refused_with_its_column_and_row(table, column, cell):
     tables = {**TABLES, table: broken(table, column, 17, cell)}
     error = refusal(**tables)
     assert error.parameter == table
@@ -542,7 +542,7 @@ def test_a_cell_that_cannot_be_meant_is_refused_with_its_column_and_row(table, c
         ("open_interest", "symbol", None),
     ],
 )
-def test_frames_are_judged_like_lists(make, table, column, cell):
+def test_frames_are_checked_like_lists(make, table, column, cell):
     whole = typed(TABLES[table])
     cells = [*whole[column][:17], cell, *whole[column][18:]]
     error = refusal(**{table: make({**whole, column: cells})})
@@ -628,14 +628,14 @@ def test_columns_of_different_lengths_are_refused(table):
 
 
 @pytest.mark.parametrize("cells", ["123", 5, None, np.zeros((1, 1)), np.float64(5.0)], ids=repr)
-def test_a_column_that_is_not_one_is_refused(cells):
+def test_an_invalid_column_is_refused(cells):
     error = refusal(orders=order(price=cells))
     assert error.parameter == "orders"
     assert 'column "price"' in str(error)
 
 
 @pytest.mark.parametrize("table,column", [("orders", "price"), ("bars", "close"), ("open_interest", "open_interest")])
-def test_a_column_that_stands_twice_is_refused(table, column):
+def test_a_duplicate_column_is_refused(table, column):
     plain = typed(TABLES[table])
     frame = pd.DataFrame(plain)
     twice = pd.concat([frame, frame[[column]]], axis=1)
@@ -647,7 +647,7 @@ def test_a_column_that_stands_twice_is_refused(table, column):
         assert "twice" in str(error)
 
 
-def test_a_column_nobody_asked_for_may_stand_twice_in_arrow(expected):
+def test_an_unused_duplicate_column_is_accepted_in_arrow(expected):
     tables = {}
     for name, table in TABLES.items():
         whole = pa.table(table)
@@ -678,7 +678,7 @@ def test_a_second_reading_of_one_venue_at_one_instant_is_refused_with_both_rows(
     assert "row 40" in str(error)
 
 
-def test_the_row_named_is_the_callers_own_whatever_the_order():
+def test_errors_name_the_row_of_the_caller_in_any_order():
     rows = samples.rows(TABLES["bars"])
     rows.reverse()
     rows[3] = {**rows[3], "close": -1.0}
@@ -691,7 +691,7 @@ def test_readings_with_and_without_a_venue_are_refused_together():
     assert str(error).startswith('open_interest: column "exchange", row 17: ')
 
 
-def test_one_bar_alone_has_no_interval_to_infer():
+def test_a_single_bar_needs_an_interval():
     one = {name: cells[:1] for name, cells in TABLES["bars"].items()}
     error = refusal(bars=one)
     assert error.parameter == "bars"
@@ -704,7 +704,7 @@ def test_bars_that_overlap_are_refused():
     assert str(error).startswith('bars: column "timestamp", row 1: ')
 
 
-def test_an_error_of_the_callers_own_column_comes_through():
+def test_an_error_of_a_column_object_is_raised():
     def cells():
         yield "1"
         msg = "the file ended"
@@ -717,7 +717,7 @@ def test_an_error_of_the_callers_own_column_comes_through():
 @pytest.mark.parametrize(
     "now", ["soon", "", True, 1.5, b"0", NAN, pd.NaT, "--5", "9" * 5000, 10**30, samples.NOW * 1000]
 )
-def test_a_now_that_is_no_instant_is_refused(now):
+def test_an_invalid_now_is_refused(now):
     error = refusal(now=now)
     assert error.parameter == "now"
     assert "ISO 8601" in str(error)
@@ -727,8 +727,8 @@ def test_progress_counts_the_rows_and_the_frames(monkeypatch):
     from liqdata import feeds, market
 
     class Bar:
-        def __init__(self, **told):
-            shown.append(told)
+        def __init__(self, **options):
+            shown.append(options)
 
         def update(self, n):
             shown.append(n)

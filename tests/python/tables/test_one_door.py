@@ -171,12 +171,12 @@ def tables(draw, kind):
             del columns["exchange"]
     if kind == "orders" and draw(st.booleans()):
         del columns["value_usd"]
-    told = None in columns.get("interval", [None])
-    return Given(kind, columns, numbers, times, options, None if told else minutes * 60_000)
+    lacks_interval = None in columns.get("interval", [None])
+    return Given(kind, columns, numbers, times, options, None if lacks_interval else minutes * 60_000)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_rows_become_the_same_at_every_door(kind):
+def test_every_interface_stores_the_same_rows(kind):
     @settings(
         max_examples=EACH,
         deadline=None,
@@ -231,7 +231,7 @@ BAR = {"exchange": "bybit", "timestamp": 1_704_153_600_000, "interval": "1m"}
         ("bars", BAR | dict.fromkeys(("open", "high", "low", "close", "volume"), "1") | {"interval": "7m"}),
     ],
 )
-def test_an_archive_refuses_what_it_cannot_store_and_a_market_takes_it(tmp_path, kind, row):
+def test_an_archive_refuses_values_that_only_a_market_accepts(tmp_path, kind, row):
     columns = {name: [cell] for name, cell in ({"symbol": "BTC"} | row).items()}
     outcomes = through_each(Given(kind, columns), tmp_path)
     assert outcomes.pop("Market").stored
@@ -263,7 +263,7 @@ RATES = [
 
 @pytest.mark.parametrize("rates", RATES, ids=["number", "decimal", "table", "frame"])
 @pytest.mark.parametrize("kind", ["orders", "bars"])
-def test_a_quote_is_converted_at_its_rate_at_every_door(tmp_path, kind, rates):
+def test_a_quote_is_converted_at_its_rate_in_every_interface(tmp_path, kind, rates):
     table = Given(kind, a_table(kind, ["SOL-EUR", "SOL-EUR"]), options={"quote_rates": rates}, interval=60_000)
     outcomes = through_each(table, tmp_path)
     stored = outcomes["Market"].stored
@@ -274,7 +274,7 @@ def test_a_quote_is_converted_at_its_rate_at_every_door(tmp_path, kind, rates):
         assert [row[3:8] for row in stored] == [(125, 125, 125, 125, 5)] * 2
 
 
-def test_a_quote_without_a_rate_is_refused_by_name_at_every_door(tmp_path):
+def test_a_quote_without_a_rate_is_refused_by_name_in_every_interface(tmp_path):
     given = [None, {"EUR": 1.25}, {"TRY": {"timestamp": [1_704_240_000_000], "rate": [0.03]}}]
     for place, (kind, rates) in enumerate(itertools.product(("orders", "bars"), given)):
         table = Given(kind, a_table(kind, ["SOL-TRY"]), options={"quote_rates": rates})
@@ -288,14 +288,14 @@ def test_a_quote_without_a_rate_is_refused_by_name_at_every_door(tmp_path):
 @pytest.mark.parametrize(
     "symbols", [["SOLUSDT", "SOLUSDC"], ["SOL/USDT:USDT", "SOLUSD_PERP"], ["1000BONKUSDT", "BONKUSDC"]]
 )
-def test_a_second_contract_of_a_coin_is_refused_at_every_door(tmp_path, kind, symbols):
+def test_a_second_contract_of_a_coin_is_refused_in_every_interface(tmp_path, kind, symbols):
     outcomes = through_each(Given(kind, a_table(kind, symbols), interval=60_000), tmp_path)
     assert outcomes.pop("Market").refused == ((("symbol", "contract"), 1),)
     for outcome in outcomes.values():
         assert (len(outcome.stored), outcome.refused) == (1, ((("symbol", "contract"), 1),))
 
 
-def test_a_dry_run_counts_as_the_run_and_writes_nothing(tmp_path):
+def test_a_dry_run_counts_like_a_real_run_and_writes_nothing(tmp_path):
     table = a_table("bars", ["SOLUSDT", "SOLUSDT", "SOLUSDC", "SOL-27MAR26"])
     file = tmp_path / "bars.csv"
     FILES["csv"][0](Given("bars", table), file)
@@ -303,10 +303,10 @@ def test_a_dry_run_counts_as_the_run_and_writes_nothing(tmp_path):
     FILES["parquet"][0](Given("bars", table), parquet)
     for place, (files, tables) in enumerate([((), {"bars": table}), ((file,), {}), ((parquet,), {})]):
         folder = tmp_path / f"archive {place}"
-        told = liqdata.ingest(folder, *files, dry_run=True, **tables)
+        dry = liqdata.ingest(folder, *files, dry_run=True, **tables)
         assert not folder.exists()
         done = liqdata.ingest(folder, *files, **tables)
-        assert (told.rows, told.new, told.refused, told.first) == (done.rows, done.new, done.refused, done.first)
+        assert (dry.rows, dry.new, dry.refused, dry.first) == (done.rows, done.new, done.refused, done.first)
         assert (done.rows, done.new) == (4, 2)
 
 

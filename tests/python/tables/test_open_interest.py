@@ -1,4 +1,4 @@
-"""Open interest in base units or in USD: what a table may hold, and which readings nobody can mean."""
+"""Open interest in base units or in USD: what a table may hold, and which readings are implausible."""
 
 import itertools
 import os
@@ -36,7 +36,7 @@ def bars(coin, price, *, hours=72, volume=1e6, seed=5):
     return samples.columns(rows)
 
 
-def held(coin, values, *, column="open_interest", start=None, step=HOUR, exchange="binance"):
+def readings_of(coin, values, *, column="open_interest", start=None, step=HOUR, exchange="binance"):
     start = NOW - len(values) * step if start is None else start
     return {
         "symbol": [coin] * len(values),
@@ -66,7 +66,7 @@ def test_usd_becomes_base_units_at_the_last_price_known_at_its_time():
     assert [row["open_interest"] for row in rows] == wanted
 
 
-def test_a_bar_that_opens_after_a_gap_tells_its_open():
+def test_a_bar_after_a_gap_gives_its_open_price():
     table = bars("ETH", 3_000.0, hours=5)
     gappy = {name: [*cells[:2], *cells[4:]] for name, cells in table.items()}
     at = gappy["timestamp"][2]
@@ -91,54 +91,54 @@ def test_estimates_of_usd_are_those_of_the_same_base_units():
 
 def test_a_table_has_one_of_the_two_columns():
     table = bars("BTC", 87_900.0)
-    both = held("BTC", [1.0]) | {"open_interest_usd": [1.0]}
+    both = readings_of("BTC", [1.0]) | {"open_interest_usd": [1.0]}
     said = refusal(both, bars=table)
     assert "open_interest" in said
     assert "open_interest_usd" in said
-    neither = held("BTC", [1.0], column="interest")
+    neither = readings_of("BTC", [1.0], column="interest")
     said = refusal(neither, bars=table)
     assert 'column "open_interest" is missing, and so is "open_interest_usd"' in said
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), -1.0, float("inf"), "x"])
 def test_a_bad_number_of_usd_is_named_by_column_and_row(value):
-    said = refusal(held("BTC", [1e6, value], column="open_interest_usd"), bars=bars("BTC", 87_900.0))
+    said = refusal(readings_of("BTC", [1e6, value], column="open_interest_usd"), bars=bars("BTC", 87_900.0))
     assert said.startswith('open_interest: column "open_interest_usd", row 1: ')
 
 
 def test_usd_without_a_price_of_its_time_is_refused():
     table = bars("BTC", 87_900.0)
     usd = "open_interest_usd"
-    assert "row 0: 5.0 USD" in (said := refusal(held("BTC", [5.0], column=usd)))
+    assert "row 0: 5.0 USD" in (said := refusal(readings_of("BTC", [5.0], column=usd)))
     assert "BTC has no bars" in said
-    assert "ETH has no bars" in refusal(held("ETH", [5.0], column=usd), bars=table)
+    assert "ETH has no bars" in refusal(readings_of("ETH", [5.0], column=usd), bars=table)
     first, last = table["timestamp"][0], table["timestamp"][-1] + HOUR
-    early = held("BTC", [5.0], column=usd, start=first - 1)
+    early = readings_of("BTC", [5.0], column=usd, start=first - 1)
     assert "the first bar of BTC opens at" in refusal(early, bars=table)
-    late = held("BTC", [5e5], column=usd, start=last + 24 * HOUR + 1)
+    late = readings_of("BTC", [5e5], column=usd, start=last + 24 * HOUR + 1)
     assert "the last bar of BTC before it closes at" in refusal(late, bars=table)
-    in_time = held("BTC", [5e5], column=usd, start=last + 24 * HOUR)
+    in_time = readings_of("BTC", [5e5], column=usd, start=last + 24 * HOUR)
     assert len(liqdata.Market(bars=table, open_interest=in_time).open_interest("BTC")) == 1
 
 
 @pytest.mark.parametrize("coin", PRICES)
 @pytest.mark.parametrize("share", [0.2, 1.0, 5.0])
-def test_one_unit_taken_for_the_other_is_refused_with_both_readings(coin, share):
+def test_a_wrong_unit_is_refused_with_both_readings(coin, share):
     price, volume = PRICES[coin], 1e9
     table = bars(coin, price, volume=volume)
     chance = random.Random(2)
     usd = [share * volume * (1 + chance.gauss(0, 0.01)) for _ in range(48)]
     base = [value / price for value in usd]
-    liqdata.Market(bars=table, open_interest=held(coin, base))
-    liqdata.Market(bars=table, open_interest=held(coin, usd, column="open_interest_usd"))
-    said = refusal(held(coin, usd), bars=table)
+    liqdata.Market(bars=table, open_interest=readings_of(coin, base))
+    liqdata.Market(bars=table, open_interest=readings_of(coin, usd, column="open_interest_usd"))
+    said = refusal(readings_of(coin, usd), bars=table)
     assert said.startswith('open_interest: column "open_interest", row ')
     assert f"{coin} at the price " in said
     assert "times the daily volume" in said
     assert said.endswith("if it is USD, name the column open_interest_usd")
     if 0.0005 < share / price < 1:
         return  # a small exchange may hold so little
-    said = refusal(held(coin, base, column="open_interest_usd"), bars=table)
+    said = refusal(readings_of(coin, base, column="open_interest_usd"), bars=table)
     assert said.startswith('open_interest: column "open_interest_usd", row ')
     assert said.endswith(f"if it is in {coin}, name the column open_interest")
 
@@ -147,19 +147,19 @@ def test_one_reading_in_the_other_unit_is_found():
     table = bars("BTC", 87_900.0, volume=1e9)
     values = [11_000.0 + place for place in range(40)]
     values[17] *= 87_900.0
-    said = refusal(held("BTC", values), bars=table)
+    said = refusal(readings_of("BTC", values), bars=table)
     assert said.startswith('open_interest: column "open_interest", row 17: 9.68e8 BTC at the price 88715 is 8.')
     assert "read as USD it is 1" in said
 
 
-def test_what_price_and_volume_cannot_tell_is_taken_as_it_is_named():
+def test_an_undecidable_unit_is_taken_from_the_column_name():
     for price in (0.05, 1.0, 25.0):
         table = bars("XRP", price, volume=1e9)
         for column in ("open_interest", "open_interest_usd"):
-            liqdata.Market(bars=table, open_interest=held("XRP", [1e9 / price] * 5, column=column))
+            liqdata.Market(bars=table, open_interest=readings_of("XRP", [1e9 / price] * 5, column=column))
     silent = bars("BTC", 87_900.0, volume=0.0)
-    liqdata.Market(bars=silent, open_interest=held("BTC", [1e9]))
-    liqdata.Market(open_interest=held("BTC", [1e9]))
+    liqdata.Market(bars=silent, open_interest=readings_of("BTC", [1e9]))
+    liqdata.Market(open_interest=readings_of("BTC", [1e9]))
 
 
 def test_a_growing_market_takes_usd_at_the_prices_it_knows():
@@ -168,7 +168,7 @@ def test_a_growing_market_takes_usd_at_the_prices_it_knows():
     rest = {name: cells[36:] for name, cells in table.items()}
     market = _core.Market.growing(10)
     market.append(None, half, None)
-    usd = held("ETH", [1e9, 1e9], column="open_interest_usd", start=half["timestamp"][-1] + HOUR)
+    usd = readings_of("ETH", [1e9, 1e9], column="open_interest_usd", start=half["timestamp"][-1] + HOUR)
     market.append(None, rest, usd)
     readings = market.ask(_core.question("open_interest", symbol="ETH"))
     assert [row["open_interest"] for row in readings.dicts("float")] == [
@@ -176,18 +176,18 @@ def test_a_growing_market_takes_usd_at_the_prices_it_knows():
         1e9 / rest["close"][0],
     ]
     with pytest.raises(liqdata.BadQuery, match="if it is USD, name the column open_interest_usd"):
-        market.append(None, None, held("ETH", [1e9]))
+        market.append(None, None, readings_of("ETH", [1e9]))
 
 
 def test_an_archive_takes_usd_at_the_prices_that_come_with_it(tmp_path):
     table = bars("ETH", 3_000.0)
     writer = _core.ArchiveWriter(tmp_path / "archive")
-    usd = held("ETH", [1e6], column="open_interest_usd")
+    usd = readings_of("ETH", [1e6], column="open_interest_usd")
     with pytest.raises(liqdata.BadQuery, match="ETH has no bars"):
         writer.append(None, None, usd)
     writer.append(None, table, usd)
     with pytest.raises(liqdata.BadQuery, match="name the column open_interest_usd"):
-        writer.append(None, table, held("ETH", [1e6]))
+        writer.append(None, table, readings_of("ETH", [1e6]))
     writer.close()
     with liqdata.open(tmp_path / "archive") as market:
         rows = market.open_interest("ETH", as_of=NOW)
@@ -236,10 +236,10 @@ class TestRecorded:
                 if there.any():
                     yield coin, venue, exchange, table, mine[there]
 
-    def test_what_was_recorded_passes_and_mostly_under_its_own_name_only(self, tables):
+    def test_recorded_readings_pass_mostly_in_their_own_unit_only(self, tables):
         caught = {}
         for coin, venue, exchange, table, usd in self.pairs(tables):
-            # What is held on a large exchange beside what is traded on one that trades next to nothing may be either.
+            # Open interest of a large exchange against the volume of a tiny one may be in either unit.
             if venue not in ("binance", "bybit", "hyperliquid", exchange):
                 continue
             market = liqdata.Market(bars=table, open_interest=usd)
@@ -257,7 +257,7 @@ class TestRecorded:
         assert shares["SOL"] > 0.2
         assert shares["DOGE"] == 0
 
-    def test_btc_of_one_exchange_by_the_bars_of_another(self):
+    def test_btc_of_one_exchange_is_checked_by_the_bars_of_another(self):
         pandas = pytest.importorskip("pandas")
         folder = Path(RECORDED) / "market"
         candles = pandas.read_csv(folder / "btc_15m_candles_20250622_20260622.csv", parse_dates=["timestamp"])

@@ -89,7 +89,7 @@ def test_a_pair_is_understood_in_every_spelling(source, spelled):
 
 
 @pytest.mark.parametrize("spelled", ["BTC", "xbt", "BTCUSDT", "BTC_USDT", "PF_XBTUSD", "BTC-PERPETUAL"])
-def test_a_pair_is_its_coin_where_a_coin_is_meant(source, spelled):
+def test_a_pair_is_accepted_as_its_coin(source, spelled):
     assert source.heatmap(spelled).symbol == "BTC"
     assert source.liqmap(spelled).symbol == "BTC"
     assert source.levels(spelled)["symbol"] == "BTC"
@@ -101,13 +101,13 @@ def test_a_coin_is_all_its_pairs(source):
     assert symbols(source.orders("PEPE")) == ["1000PEPEUSDT", "PEPEUSDT"]
 
 
-def test_what_is_listed_by_the_thousand_is_a_pair_of_its_own(source):
+def test_a_contract_of_a_thousand_coins_is_a_separate_pair(source):
     assert symbols(source.orders("1000PEPE-USDT")) == ["1000PEPEUSDT"]
     assert symbols(source.orders("PEPE_USDT")) == ["PEPEUSDT"]
 
 
 @pytest.mark.parametrize("listed,asked", [("PEPEUSDT", "1000PEPEUSDT"), ("1000PEPEUSDT", "PEPE/USDT:USDT")])
-def test_a_pair_that_is_listed_in_another_scale_alone_is_refused_with_it(listed, asked):
+def test_a_pair_listed_only_in_another_scale_is_refused_with_that_pair(listed, asked):
     market = liqdata.Market(orders=orders([listed]), now=NOW)
     with pytest.raises(BadQuery, match=f'listed with another scale as "{listed}"'):
         market.orders(asked)
@@ -115,7 +115,7 @@ def test_a_pair_that_is_listed_in_another_scale_alone_is_refused_with_it(listed,
 
 @pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 @pytest.mark.parametrize("spelled", ["okex", "OKX", "gateio", "huobi", "binanceusdm", "krakenfutures"])
-def test_an_exchange_is_understood_by_its_other_names(source, spelled):
+def test_an_exchange_is_accepted_by_its_aliases(source, spelled):
     assert (source.orders(exchange=spelled) == []) == (spelled != "binanceusdm")
 
 
@@ -128,7 +128,7 @@ def refused(call):
 
 @pytest.mark.parametrize("method", ["orders", "chart", "history", "iter_orders"])
 @pytest.mark.parametrize("slip,meant", [("BTCSUDT", "BTCUSDT"), ("FRATUSDT", "FARTUSDT"), ("QQQ", None)])
-def test_a_name_that_nobody_knows_is_refused_with_the_nearest(source, method, slip, meant):
+def test_an_unknown_name_is_refused_with_the_nearest(source, method, slip, meant):
     parameter, message = refused(lambda: list(getattr(source, method)(slip)))
     assert parameter == "symbol"
     assert slip in message
@@ -136,34 +136,34 @@ def test_a_name_that_nobody_knows_is_refused_with_the_nearest(source, method, sl
 
 
 @pytest.mark.parametrize("method", ["orders", "history", "iter_orders"])
-def test_an_exchange_that_nobody_knows_is_refused_with_the_nearest(source, method):
+def test_an_unknown_exchange_is_refused_with_the_nearest(source, method):
     parameter, message = refused(lambda: list(getattr(source, method)(exchange="bnance")))
     assert parameter == "exchange"
     assert "binance" in message
 
 
 @pytest.mark.parametrize("method", ["heatmap", "liqmap", "levels", "maxpain"])
-def test_a_coin_that_nobody_knows_is_refused(source, method):
+def test_an_unknown_coin_is_refused(source, method):
     parameter, message = refused(lambda: getattr(source, method)("BTCC"))
     assert parameter == "symbol"
     assert "BTC" in message
 
 
 @pytest.mark.parametrize("method", ["bars", "open_interest"])
-def test_so_is_one_whose_observations_are_asked_for(market, method):
+def test_an_unknown_coin_is_refused_for_observations(market, method):
     parameter, _ = refused(lambda: getattr(market, method)("NOPE"))
     assert parameter == "symbol"
     assert getattr(market, method)("ETH") == []
 
 
-def test_one_misspelt_among_several_is_refused(source):
+def test_one_misspelt_name_of_several_is_refused(source):
     parameter, message = refused(lambda: source.history(["BTC", "FRAT"], by="coin"))
     assert parameter == "symbol"
     assert "FART" in message
     assert len(source.history(["BTC", "FART"], by="coin", sparse=True)) == 2
 
 
-def test_what_is_known_and_quiet_is_empty(source):
+def test_a_known_coin_without_orders_is_empty(source):
     assert source.orders("SOLUSDT") == []
     with pytest.warns(liqdata.NotCovered, match="orders: no part of the period is covered"):
         assert source.orders("FARTUSDT", "okx") == []  # there are no orders of okx in the last day
@@ -171,7 +171,7 @@ def test_what_is_known_and_quiet_is_empty(source):
     assert source.orders("BTCUSDC") == []
 
 
-def test_nothing_is_unknown_where_nothing_was_observed():
+def test_an_empty_market_refuses_no_symbol():
     market = liqdata.Market(now=NOW)
     with pytest.warns(liqdata.NotCovered, match="this source has no orders"):
         assert market.orders("NOPEUSDT") == []
@@ -180,13 +180,13 @@ def test_nothing_is_unknown_where_nothing_was_observed():
 
 
 @pytest.mark.parametrize("method", ["orders", "chart", "heatmap", "history"])
-def test_an_exchange_before_the_symbol_is_told_how_to_be_asked(source, method):
+def test_an_exchange_prefix_of_a_symbol_is_refused_with_a_remedy(source, method):
     with pytest.raises(BadQuery, match=r'"BTC(USDT)?"\?.*exchange="binance"') as caught:
         getattr(source, method)("BINANCE:BTCUSDT")
     assert caught.value.parameter == "symbol"
 
 
-def test_the_same_over_plain_http(market):
+def test_http_refuses_the_same_names(market):
     with liqdata.serve(market) as server:
         with urllib.request.urlopen(f"{server.url}/api/liquidations?symbol=BTC-USDT-SWAP") as reply:
             assert len(json.load(reply)["data"]) == 2
@@ -196,7 +196,7 @@ def test_the_same_over_plain_http(market):
         assert "binance" in json.load(caught.value)["error"]["message"]
 
 
-def test_an_archive_knows_all_that_it_ever_kept(archive):
+def test_an_archive_knows_every_stored_name(archive):
     assert symbols(archive.orders("BTC-USDT-SWAP")) == ["BTCUSDT"]
     assert symbols(archive.iter_orders("BTC")) == ["BTCUSD", "BTCUSDT"]
     assert symbols(archive.iter_orders("PEPE-USDT")) == ["PEPEUSDT"]
@@ -239,7 +239,7 @@ def test_the_names_of_a_table_stay_as_they_are(market):
 # The resolver itself.
 
 
-def test_a_symbol_tells_all_its_parts():
+def test_a_symbol_has_all_its_parts():
     found = liqdata.symbols.parse("BTC/USDT:USDT", exchange="okex")
     assert found == liqdata.symbols.Symbol(
         coin="BTC",
@@ -284,7 +284,7 @@ def test_a_symbol_tells_all_its_parts():
     ],
 )
 @pytest.mark.parametrize("pair", ["BTCUSDT", "BTCUSD", "ETHUSDC", "SOLUSDT"])
-def test_an_exchanges_own_name_means_the_pair_again(exchange, pair):
+def test_a_native_symbol_is_parsed_as_its_pair(exchange, pair):
     named = liqdata.symbols.parse(pair, exchange=exchange)
     assert named.exchange == exchange
     if named.native_id is not None:
@@ -306,7 +306,7 @@ def test_an_exchanges_own_name_means_the_pair_again(exchange, pair):
         ("BYBIT:BTCUSDT", "okx", "exchange", "bybit"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(text, exchange, parameter, words):
+def test_an_invalid_argument_is_refused(text, exchange, parameter, words):
     with pytest.raises(BadQuery, match=words.replace("?", r"\?")) as caught:
         liqdata.symbols.parse(text, exchange=exchange)
     assert caught.value.parameter == parameter
@@ -330,7 +330,7 @@ def test_a_scale_is_no_part_of_the_coin(text, coin, scale):
 
 
 @pytest.mark.parametrize("text,quote", [("WEMIXKRW", "KRW"), ("SOL/EUR", "EUR"), ("LDOBTC", "BTC"), ("SOL BNB", "BNB")])
-def test_a_quote_other_than_usd_is_told_apart(text, quote):
+def test_a_quote_other_than_usd_is_distinguished(text, quote):
     assert liqdata.symbols.parse(text).quote == quote
 
 
@@ -341,7 +341,7 @@ def test_an_option_is_no_contract_of_the_coin(market, text):
         market.orders(text)
 
 
-def test_a_builders_market_is_a_coin_of_its_own(folder):
+def test_a_builder_market_is_a_separate_coin(folder):
     table = orders(["flx:GOLD", "FLX-OIL/USDH:USDH", "FLXUSDT", "GOLDUSDT"], "hyperliquid")
     found = liqdata.symbols.parse("FLX-OIL/USDH:USDH")
     assert (found.coin, found.namespace, found.quote) == ("FLX:OIL", "flx", "USDH")
@@ -362,7 +362,7 @@ def test_a_builders_market_is_a_coin_of_its_own(folder):
 
 
 @pytest.mark.parametrize("name", ["MELANIA", "WBTC", "STETH", "USDE", "PYUSD", "BTCDOM", "币安人生"])
-def test_a_new_coin_is_no_slip(name):
+def test_a_new_coin_is_not_taken_for_a_misspelling(name):
     assert liqdata.symbols.parse(name).coin == name
 
 

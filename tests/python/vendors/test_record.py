@@ -133,7 +133,7 @@ def record_a_day(exchange, folder, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [1])
-def test_a_day_with_restarts_and_refusals_loses_and_doubles_nothing(seed, tmp_path, monkeypatch):
+def test_a_day_with_restarts_and_refusals_is_recorded_without_loss_or_duplicates(seed, tmp_path, monkeypatch):
     exchange = Exchange(seed)
     folder = str(tmp_path / "archive")
     counts = record_a_day(exchange, folder, monkeypatch)
@@ -178,7 +178,7 @@ def wait_for(recorder, done):
         time.sleep(0.05)
 
 
-def test_two_sources_in_one_archive_give_their_answers_back(tmp_path):
+def test_two_recorded_sources_of_an_archive_are_read_separately(tmp_path):
     folder = str(tmp_path / "archive")
     demo = liqdata.demo()
     paths = {HEAT: replies.HEATMAPS["served"], ORDER: PLAN}
@@ -271,7 +271,7 @@ def test_the_command_records_until_it_is_stopped(tmp_path):
         ([vendors.CoinGlass(KEY)] * 2, {}, "'coinglass', 'coinglass' are given"),
     ],
 )
-def test_what_cannot_be_recorded_is_refused_before_anything_is_made(source, options, words, tmp_path):
+def test_an_invalid_recording_is_refused_before_a_folder_is_created(source, options, words, tmp_path):
     with pytest.raises(liqdata.BadQuery, match=re.escape(words)):
         liqdata.record(source, tmp_path / "archive", **options)
     assert not (tmp_path / "archive").exists()

@@ -160,7 +160,7 @@ def test_the_bytes_have_the_numbers_of_the_json(url, values):
         urllib.request.urlopen(again)
 
 
-def test_what_was_not_recorded_is_refused_with_what_there_is(url):
+def test_a_missing_recording_is_refused_with_the_available_ones(url):
     status, error = refused(f"{url}/api/liq-heatmap?symbol=ETH&source=hyblock")
     assert (status, error["parameter"]) == (400, "source")
     assert error["allowed"].endswith('or a recorded source: "coinglass"')
@@ -237,7 +237,7 @@ def test_a_recorded_server_is_sent_with_its_own_labels(tmp_path):
         assert {one.meta["recording"] for one in found} == {name}
 
 
-def test_recordings_without_maps_for_servers_say_so(tmp_path):
+def test_recordings_without_maps_are_refused(tmp_path):
     folder = str(tmp_path / "archive")
     with serving({HEAT: heat(1), MAP: replies.MAPS["by leverage"]}) as double:
         record(folder, double, [BEGIN], ["heatmap", "liqmap"])

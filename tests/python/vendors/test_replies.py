@@ -112,7 +112,7 @@ def test_each_collected_reply_has_its_reader():
 
 @at_hand
 @pytest.mark.parametrize("vendor, files, status, words", REFUSED, ids=[row[1] for row in REFUSED])
-def test_each_collected_refusal_says_what_is_wrong(vendor, files, status, words):
+def test_each_collected_refusal_has_its_reason(vendor, files, status, words):
     token = {"/oauth2/token": (200, {"access_token": "t0ken", "expires_in": 3600})}
     for file in files_of(files):
         body = (status, file.read_bytes())

@@ -273,7 +273,7 @@ def test_datamaxi_and_velo():
         (200, {"code": "50", "msg": "no"}, "not accepted"),
     ],
 )
-def test_the_code_in_the_body_decides_whatever_http_says(status, body, words):
+def test_the_code_of_the_body_overrides_the_http_status(status, body, words):
     paths = {HEAT: (status, body), **PLAN}
     with serving(paths) as double, glass(double) as service, pytest.raises(liqdata.Refused) as raised:
         service.heatmap("ETH")
@@ -283,7 +283,7 @@ def test_the_code_in_the_body_decides_whatever_http_says(status, body, words):
     assert len(double.asked) == (2 if "STARTUP" in words or "STARTUP" in str(raised.value) else 1)
 
 
-def test_a_plan_that_cannot_be_looked_up_changes_nothing():
+def test_a_failed_plan_query_does_not_change_the_error():
     refusal = {"code": "401", "msg": "Upgrade plan"}
     words = "the plan of the key is too small; this needs the plan Professional"
     with serving({HEAT: refusal}) as double, glass(double) as service, pytest.raises(liqdata.Refused, match=words):
@@ -293,7 +293,7 @@ def test_a_plan_that_cannot_be_looked_up_changes_nothing():
 @pytest.mark.parametrize(
     "busy", [(429, {"code": "429", "msg": "slow"}, {"Retry-After": "0"}), {"code": "429", "msg": "slow"}]
 )
-def test_too_fast_is_tried_again_in_either_form(busy):
+def test_both_forms_of_rate_limit_errors_are_retried(busy):
     with serving({HEAT: Script(busy, busy, replies.HEATMAPS["served"])}) as double, glass(double) as service:
         assert service.heatmap("ETH").matrix.size == 12
     assert len(double.asked) == 3
@@ -361,13 +361,13 @@ def test_a_hostile_reply_is_refused_by_the_name_of_the_field(path, change):
 @pytest.mark.parametrize(
     "body", [b"", b"<html>", b"[]", b"null", b"{}", b'{"code":"0"}', b'{"code":"0","data":{"y_axis":[1']
 )
-def test_what_is_no_reply_is_refused(body):
+def test_an_invalid_reply_is_refused(body):
     with serving({HEAT: (200, body)}) as double, glass(double) as service, pytest.raises(liqdata.UnexpectedReply):
         service.heatmap("ETH")
 
 
 @pytest.mark.parametrize("inclusive", [True, False])
-def test_pages_of_orders_lose_none_and_double_none(inclusive):
+def test_pages_of_orders_have_each_order_once(inclusive):
     draw = random.Random(41)
     every = [
         {
@@ -391,7 +391,7 @@ def test_pages_of_orders_lose_none_and_double_none(inclusive):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_class_has_what_its_vendor_answers_and_a_twin(name):
+def test_each_class_has_the_methods_of_its_vendor_and_an_async_class(name):
     blocking, twin = getattr(vendors, name), getattr(vendors, f"Async{name}")
     methods = {one for one, member in vars(blocking).items() if inspect.isfunction(member) and not one.startswith("_")}
     assert methods == {
@@ -406,7 +406,7 @@ def test_each_class_has_what_its_vendor_answers_and_a_twin(name):
             getattr(service, one)
 
 
-def test_the_twin_answers_the_same():
+def test_the_async_class_answers_alike():
     async def ask(double):
         async with vendors.AsyncCoinGlass(KEY, base_url=double.url) as service:
             maps = await asyncio.gather(*(service.heatmap("ETH") for _ in range(3)))
@@ -423,7 +423,7 @@ def test_the_twin_answers_the_same():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("status", [200, 403])
-def test_no_error_shows_a_key_that_a_service_repeats(name, status):
+def test_errors_mask_a_key_that_a_service_repeats(name, status):
     keys = ("an-id", "s3cret-of-client", KEY) if name == "Hyblock" else (KEY,)
     words = f"bad {' '.join(keys[-2:])}"
     refusals = [

@@ -1,8 +1,8 @@
 """What a second socket to each venue costs the collector: processor time and memory with one and with two.
 
-The doubles of the four venues that cannot be asked again tell so many liquidations a second; ``liqdata collect``
-listens to them, first with one socket to each line, then with two. Part of ``make bench``; alone it prints its section
-of the page.
+The doubles of the four venues without backfill send so many liquidations a second. ``liqdata collect``
+connects to them with one redundant socket, then with two. Part of ``make bench``; alone it prints its section of the
+page.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import report
 ROOT = Path(__file__).parents[2]
 VENUES = "aster,binance,bitmex,bybit"
 DOUBLE = ROOT / "target" / "release" / "examples" / "exchange_double"
-SETTINGS = "redundancy = {ears}\nhistory_days = 0\nbackfill_hours = 0\ncoins = []\n"
+SETTINGS = "redundancy = {redundancy}\nhistory_days = 0\nbackfill_hours = 0\ncoins = []\n"
 WARM = 5.0
 """Seconds before it is measured: markets are read and sockets opened."""
 
@@ -31,7 +31,7 @@ WARM = 5.0
 class Cost:
     """What one run came to."""
 
-    ears: int
+    redundancy: int
     rate: int
     seconds: float
     core: float
@@ -39,7 +39,7 @@ class Cost:
     orders: int
 
 
-def cost(double: Path, ears: int, rate: int, seconds: float) -> Cost:
+def cost(double: Path, redundancy: int, rate: int, seconds: float) -> Cost:
     """Listen for so long to so many liquidations a second, over all venues."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "settings.toml"
@@ -47,7 +47,7 @@ def cost(double: Path, ears: int, rate: int, seconds: float) -> Cost:
         with subprocess.Popen(asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as exchanges:
             assert exchanges.stdout is not None
             json.loads(exchanges.stdout.readline())
-            file.write_text(SETTINGS.format(ears=ears) + file.read_text(encoding="utf-8"), encoding="utf-8")
+            file.write_text(SETTINGS.format(redundancy=redundancy) + file.read_text(encoding="utf-8"), encoding="utf-8")
             archive = Path(folder) / "archive"
             command = [sys.executable, "-m", "liqdata", "collect", archive, "--exchanges", VENUES, "--settings", file]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as collector:
@@ -60,17 +60,18 @@ def cost(double: Path, ears: int, rate: int, seconds: float) -> Cost:
                 collector.terminate()
                 said, _ = collector.communicate()
             exchanges.stdin.close()
-        kept = int(said.splitlines()[-1].split("kept ")[1].split(" orders")[0].replace(",", ""))
+        stored = int(said.splitlines()[-1].split("stored ")[1].split(" orders")[0].replace(",", ""))
     busy = (after.user - before.user) + (after.system - before.system)
-    return Cost(ears, rate, lasted, busy / lasted, memory, kept)
+    return Cost(redundancy, rate, lasted, busy / lasted, memory, stored)
 
 
 def section(costs: list[Cost], build: str) -> str:
     """The part of the page."""
     rows = [
-        [f"{one.rate:,}", str(one.ears), f"{one.core:.1%}", f"{one.mebibytes:.0f}", f"{one.orders:,}"] for one in costs
+        [f"{one.rate:,}", str(one.redundancy), f"{one.core:.1%}", f"{one.mebibytes:.0f}", f"{one.orders:,}"]
+        for one in costs
     ]
-    table = report.table(["liquidations a second", "sockets to a line", "of a core", "MiB", "kept"], rows)
+    table = report.table(["liquidations a second", "sockets to a line", "of a core", "MiB", "stored"], rows)
     return f"""
 ## Two sockets instead of one
 
@@ -84,7 +85,7 @@ Measured on {datetime.now(UTC):%Y-%m-%d} with {build}; load average {os.getloada
 
 def measured(double: Path = DOUBLE, *, seconds: float = 20.0) -> list[Cost]:
     """With one and with two, at an ordinary rate and in a cascade."""
-    return [cost(double, ears, rate, seconds) for rate in (10, 1000) for ears in (1, 2)]
+    return [cost(double, redundancy, rate, seconds) for rate in (10, 1000) for redundancy in (1, 2)]
 
 
 def main() -> None:
