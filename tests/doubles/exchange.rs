@@ -240,7 +240,7 @@ impl Exchange {
         self.inner.book.record(truths);
     }
 
-    /// The frames of `truths`, rendered for the topics that somebody is subscribed to now.
+    /// The frames of `truths`, rendered for the topics that have a subscription now.
     pub fn prepare(&self, truths: &[Truth]) -> Prepared {
         let frames = self.inner.frames(truths);
         let wanted: HashSet<String> = {
