@@ -31,6 +31,16 @@ use tokio::task::{JoinHandle, JoinSet};
 
 const NOW: Millis = Millis(1_781_136_000_000);
 
+/// All coins in the long form; in the short one a few of the ten, for each takes seconds.
+fn some_coins() -> impl Iterator<Item = String> {
+    let step = if std::env::var_os("LIQDATA_SOAK").is_some() {
+        1
+    } else {
+        4
+    };
+    market().coins().into_iter().step_by(step)
+}
+
 /// One simulated market for all tests of this file: nothing ever changes it.
 fn market() -> Arc<Market> {
     static MARKET: OnceLock<Arc<Market>> = OnceLock::new();
@@ -204,10 +214,10 @@ async fn the_chart_of_every_pair_arrives_unchanged() {
 }
 
 #[tokio::test]
-async fn every_estimate_of_every_coin_arrives_unchanged() {
+async fn every_estimate_arrives_unchanged() {
     let server = Server::start().await;
     let client = server.client();
-    for coin in market().coins() {
+    for coin in some_coins() {
         for range in reached(MapRange::millis) {
             let map = same(
                 &client,
@@ -241,7 +251,7 @@ async fn the_served_estimates_agree_with_each_other() {
 
     let server = Server::start().await;
     let client = server.client();
-    for coin in market().coins() {
+    for coin in some_coins() {
         let day = client
             .send(&Liqmap::new(&coin, "1d", None, None, None).unwrap())
             .await

@@ -14,6 +14,7 @@ from made_once import hold
 from scripted import Service
 
 import liqdata
+from liqdata.server import Server
 
 
 def pytest_configure():
@@ -21,6 +22,19 @@ def pytest_configure():
     # Let Ctrl-C through where whoever started the tests ignores it, as `nohup` does: children would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# The files with the slowest tests: they run first, so that no process works on one of them alone at the end.
+SLOW = (
+    *("test_interrupts", "test_ledger_parity", "test_readme", "test_one_door", "test_notebook", "test_undercount"),
+    *("test_states", "test_axe", "test_record", "test_processes", "test_scorecard", "test_map", "test_openapi"),
+    *("test_score_markets", "test_moving", "test_attacks", "test_score", "test_stopped", "test_pictures", "test_cut"),
+)
+
+
+def pytest_collection_modifyitems(items):
+    first = {name: place for place, name in enumerate(SLOW)}
+    items.sort(key=lambda item: first.get(item.path.stem, len(SLOW)))
 
 
 @pytest.fixture(scope="session")
@@ -61,6 +75,8 @@ def connect(request):
     made = []
 
     def make(address, **options):
+        if isinstance(address, Server):
+            options.setdefault("timeout", 60)  # a loaded machine takes its time for an estimate
         made.append(FACES[request.param](getattr(address, "url", address), **options))
         return made[-1]
 

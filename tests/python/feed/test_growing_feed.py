@@ -273,28 +273,35 @@ import json, os, random, signal, sys, threading, time
 import liqdata
 
 chance = random.Random(6)
-over = False
+numbers, times, armed, over = [], 0, False, False
+
+def interrupt(*_):
+    # Only a statement of the loop below is interrupted, each of them at most once.
+    global armed
+    if armed:
+        armed = False
+        raise KeyboardInterrupt
 
 def press():
     while not over:
         time.sleep(chance.uniform(0.001, 0.03))
         os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, interrupt)
 with liqdata.Client(sys.argv[1]) as client:
     walk = client.iter_orders(page_size=100)
-    numbers, times = [], 0
-    thread = threading.Thread(target=press, daemon=True)
-    thread.start()
-    while True:
+    threading.Thread(target=press, daemon=True).start()
+    while not over:
         try:
-            numbers.append(int(next(walk)["price"]))
+            armed = times < 40
+            row = next(walk, None)
+            if row is None:
+                over = True
+            else:
+                numbers.append(int(row["price"]))
+            armed = False
         except KeyboardInterrupt:
             times += 1
-            over = times >= 40
-        except StopIteration:
-            break
-    over = True
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 print(json.dumps([times, numbers]))
 """
 

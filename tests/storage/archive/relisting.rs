@@ -107,7 +107,12 @@ fn a_deleted_journal_is_listed_again_and_closed_days_read_the_same() {
 }
 
 #[test]
-fn four_hundred_flipped_bits_without_a_journal_never_give_a_wrong_value() {
+fn a_flipped_bit_without_a_journal_never_gives_a_wrong_value() {
+    let flips = if std::env::var_os("LIQDATA_SOAK").is_some() {
+        400
+    } else {
+        100
+    };
     let folder = Folder::new();
     let right = closed(&folder);
     delete_journal(&folder.archive());
@@ -115,7 +120,7 @@ fn four_hundred_flipped_bits_without_a_journal_never_give_a_wrong_value() {
     all.push(folder.archive().join("versions.tsv"));
     let mut chance = ChaCha8Rng::seed_from_u64(71);
     let (mut marked, mut refused) = (0, 0);
-    for _ in 0..400 {
+    for _ in 0..flips {
         let file = &all[chance.random_range(0..all.len())];
         let copy = folder.path().join("copy");
         copied(&folder.archive(), &copy);
@@ -141,7 +146,7 @@ fn four_hundred_flipped_bits_without_a_journal_never_give_a_wrong_value() {
         }
         fs::remove_dir_all(copy).unwrap();
     }
-    assert!(marked > 300 && refused > 5, "{marked} {refused}");
+    assert!(4 * marked > 3 * flips && refused > 0, "{marked} {refused}");
 }
 
 #[test]
