@@ -208,9 +208,8 @@ fn a_simulation_has_no_outliers() {
     let world = simulate(0, Millis(NOW));
     let observations =
         Observations::new(world.orders, world.bars, world.open_interest, None).unwrap();
-    // Each coin takes seconds, so one of each kind: a large one and a memecoin.
-    for coin in ["BTC", "PEPE"] {
-        let map = liqmap(&observations.at(None), coin, MapRange::All, None).unwrap();
+    for coin in observations.coins() {
+        let map = liqmap(&observations.at(None), &coin, MapRange::All, None).unwrap();
         let EstimateBasis {
             open_interest_outliers,
             open_interest_unjudged,

@@ -58,7 +58,11 @@ fn rows() -> impl Strategy<Value = Batch> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: if std::env::var_os("LIQDATA_SOAK").is_some() { 64 } else { 6 },
+        max_shrink_iters: 40,
+        ..ProptestConfig::default()
+    })]
     #[test]
     fn an_answer_as_of_an_instant_uses_only_rows_received_by_then(
         all in rows(),
