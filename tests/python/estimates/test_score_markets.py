@@ -205,7 +205,7 @@ def test_the_command_scores_an_archive(stored, tmp_path, capsys):
     assert "market, frozen: ig" in printed
     assert "adaptive" in printed
     assert page.read_text().startswith("# Scorecard: BTC, 60 min")
-    assert cli.main(["score", folder, "--stored", "--reference", "weak", "--png", str(tmp_path / "card.png")]) == 0
+    assert cli.main(["score", folder, "--kept", "--reference", "weak", "--png", str(tmp_path / "card.png")]) == 0
     assert "liqmap range=1d" in capsys.readouterr().out
     assert (tmp_path / "card.png").read_bytes().startswith(b"\x89PNG")
     assert cli.main(["score", folder, "NOPE"]) == 2
