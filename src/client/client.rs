@@ -194,7 +194,7 @@ impl Client {
             warn!(
                 target: ARCHIVE_LOG,
                 "{} reports that {damaged} files of its archive are damaged: rows are missing from its answers",
-                self.config().place()
+                self.config().service_name()
             );
         }
     }
@@ -270,7 +270,7 @@ impl Client {
             status: answer.status.as_u16(),
             body: error::excerpt(body),
             retry_after: retry_after(&answer.headers),
-            message: format!("{} refused {path}: {message}", self.config().place()),
+            message: format!("{} refused {path}: {message}", self.config().service_name()),
         }
     }
 
@@ -399,7 +399,7 @@ fn without_tls(config: &Config, cause: &Arc<NoClient>) -> Error {
         message: format!(
             "https to {} needs trusted certificates, but this machine has none ({}); install the system's \
              certificates or set SSL_CERT_FILE to a PEM file",
-            config.place(),
+            config.service_name(),
             fault::root(cause.as_ref())
         ),
         source: Some(Cause::from(Arc::clone(cause))),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-use super::error::{masked, shown};
+use super::error::{masked, shortened};
 use crate::client::call::secrets::Secrets;
 use crate::contract::BadQuery;
 use crate::net::{self, NoClient, is_loopback};
@@ -55,7 +55,7 @@ pub struct Config {
     rate_limit: Option<f64>,
     max_body: usize,
     headers: HeaderMap,
-    /// Header values that must not be shown.
+    /// Header values that must not be displayed.
     secrets: Secrets,
     proxy: Option<Url>,
     /// The proxy that the environment sets for the service.
@@ -171,8 +171,9 @@ impl Config {
         self.headers.clear();
         for (name, value) in headers {
             let name = name.as_ref();
-            let refuse =
-                |what: &str| BadQuery::new("headers", format!("{:?} {what}", shown(name)), HEADERS);
+            let refuse = |what: &str| {
+                BadQuery::new("headers", format!("{:?} {what}", shortened(name)), HEADERS)
+            };
             let key = HeaderName::from_str(name).map_err(|_| refuse("is not a header name"))?;
             if FRAMING.contains(&key.as_str()) {
                 return Err(refuse("is set by the client itself"));
@@ -209,7 +210,7 @@ impl Config {
         if suffix.trim().is_empty() || !suffix.bytes().all(printable) {
             return Err(BadQuery::new(
                 "user_agent",
-                format!("{:?} is not allowed in a header", shown(suffix)),
+                format!("{:?} is not allowed in a header", shortened(suffix)),
                 "printable ASCII text",
             ));
         }
@@ -269,12 +270,12 @@ impl Config {
     }
 
     /// Host and port of the service for messages. Includes the proxy and the setting that names the proxy.
-    pub(crate) fn place(&self) -> String {
-        let place = self.base.authority();
+    pub(crate) fn service_name(&self) -> String {
+        let service = self.base.authority();
         match (&self.proxy, &self.surrounding) {
-            (Some(proxy), _) => format!("{place} (through the proxy {})", bare(proxy)),
-            (None, Some(proxy)) => format!("{place} through {proxy}"),
-            (None, None) => place.to_owned(),
+            (Some(proxy), _) => format!("{service} (through the proxy {})", bare(proxy)),
+            (None, Some(proxy)) => format!("{service} through {proxy}"),
+            (None, None) => service.to_owned(),
         }
     }
 
@@ -537,7 +538,7 @@ mod tests {
             "{debug}"
         );
         assert!(!debug.contains("hunter"), "{debug}");
-        assert!(!config.place().contains("hunter"));
+        assert!(!config.service_name().contains("hunter"));
         assert!(config.holds_credentials());
     }
 

@@ -103,7 +103,7 @@ pub(crate) fn plain(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let line = text.trim().lines().next()?.trim_end();
     let says = line.chars().any(char::is_alphanumeric) && !line.starts_with('<');
-    says.then(|| shown(line))
+    says.then(|| shortened(line))
 }
 
 /// An address for messages, without parts that may be secret. The address may be malformed.
@@ -121,13 +121,17 @@ pub(crate) fn masked(text: &str) -> String {
         Some(at) => ("***", rest.get(at..).unwrap_or_default()),
         None => ("", rest),
     };
-    let place = rest.split(['?', '#']).next().unwrap_or_default();
-    let cut = if place.len() < rest.len() { "?***" } else { "" };
-    shown(&format!("{scheme}{user}{place}{cut}"))
+    let address = rest.split(['?', '#']).next().unwrap_or_default();
+    let cut = if address.len() < rest.len() {
+        "?***"
+    } else {
+        ""
+    };
+    shortened(&format!("{scheme}{user}{address}{cut}"))
 }
 
 /// Printable text, truncated after [`SHOWN`] characters.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", printable(text.get(..end).unwrap_or_default())),
         None => printable(text).into_owned(),

@@ -106,7 +106,7 @@ impl ResponseHead {
         let essence = content_type.split(';').next().unwrap_or_default().trim();
         let json = essence.eq_ignore_ascii_case("application/json")
             || essence.to_ascii_lowercase().ends_with("+json");
-        (!json).then(|| error::shown(&content_type))
+        (!json).then(|| error::shortened(&content_type))
     }
 }
 
@@ -316,17 +316,17 @@ impl Call<'_> {
                 retry_after,
             };
         }
-        let place = self.config.place();
+        let service = self.config.service_name();
         let path = self.path;
         let message = if let Some(why) = unfollowed {
-            format!("{place} redirects {path} {why} ({status})")
+            format!("{service} redirects {path} {why} ({status})")
         } else {
             let reason = self.dialect.reason(body).or_else(|| error::plain(body));
             let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
             let hint = self.hint(status);
             let wait = retry_after
                 .map_or_else(String::new, |seconds| format!("; retry after {seconds} s"));
-            format!("{place} refused {path} ({status}){reason}{wait}{hint}")
+            format!("{service} refused {path} ({status}){reason}{wait}{hint}")
         };
         let kind = if self.dialect.is_final(body) {
             FailureKind::Final
@@ -359,7 +359,7 @@ impl Call<'_> {
                 retry_after,
                 message: format!(
                     "{} refused {} (too many requests): {reason}",
-                    self.config.place(),
+                    self.config.service_name(),
                     self.path
                 ),
             },
@@ -412,7 +412,7 @@ impl Call<'_> {
             seconds,
             message: format!(
                 "no complete answer from {} to {} within {seconds} s; {} attempts",
-                self.config.place(),
+                self.config.service_name(),
                 self.path,
                 self.retries.attempts()
             ),
@@ -429,26 +429,28 @@ enum Head {
 
 /// The target of a redirect, or the reason why the redirect is not followed.
 fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
-    let shown = error::masked(location);
+    let masked = error::masked(location);
     let Ok(target) = from.join(location) else {
-        return Err(format!("to {shown:?}, which is not a URL"));
+        return Err(format!("to {masked:?}, which is not a URL"));
     };
-    let place = |url: &Url| {
+    let origin = |url: &Url| {
         (
             url.scheme().to_owned(),
             url.host_str().map(str::to_owned),
             url.port_or_known_default(),
         )
     };
-    if place(from) != place(&target) || !target.username().is_empty() || target.password().is_some()
+    if origin(from) != origin(&target)
+        || !target.username().is_empty()
+        || target.password().is_some()
     {
         return Err(format!(
-            "to {shown:?}, which is not followed, because its scheme, host or port differs"
+            "to {masked:?}, which is not followed, because its scheme, host or port differs"
         ));
     }
     if hop >= REDIRECTS {
         return Err(format!(
-            "to {shown:?}, which is not followed, because at most {REDIRECTS} redirects are followed"
+            "to {masked:?}, which is not followed, because at most {REDIRECTS} redirects are followed"
         ));
     }
     Ok(target)

@@ -11,6 +11,7 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 use zstd::zstd_safe::get_frame_content_size;
 
+use crate::client::connection::spare_buffers::SpareBuffers;
 use crate::contract::decode::Feed;
 
 /// The value of the `Accept-Encoding` header, preferred encoding first.
@@ -25,8 +26,6 @@ const SWELLING: usize = 1040;
 const GZIP: &[u8; 3] = b"\x1f\x8b\x08";
 /// Minimum total size of a gzip header and trailer, in bytes.
 const FRAME: usize = 18;
-/// Maximum capacity in bytes of a buffer that is reused.
-const SPARE: usize = 16 << 20;
 /// Maximum size of the header of a zstd frame, in bytes.
 const HEAD: usize = 18;
 /// Size in bytes of the output buffer for zstd.
@@ -41,27 +40,6 @@ pub(crate) enum Spoiled {
     Unknown(String),
     /// The body is malformed.
     Damaged(String),
-}
-
-/// Buffers for reuse by the next body.
-#[derive(Debug, Default)]
-pub(crate) struct Spare {
-    packed: Vec<u8>,
-    body: Vec<u8>,
-}
-
-impl Spare {
-    /// Removes the compressed bytes and frees large buffers. Decompressed bytes stay in their buffer, because
-    /// overwriting them is cheaper than zeroing memory.
-    fn cleared(mut self) -> Self {
-        self.packed.clear();
-        for buffer in [&mut self.packed, &mut self.body] {
-            if buffer.capacity() > SPARE {
-                *buffer = Vec::new();
-            }
-        }
-        self
-    }
 }
 
 /// The destination of decompressed bytes, with a size limit.
@@ -99,7 +77,7 @@ impl Write for Sink<'_> {
 /// A body being decompressed.
 pub(crate) struct Unpacking<'a> {
     stage: Stage<'a>,
-    spare: Spare,
+    spare: SpareBuffers,
 }
 
 enum Stage<'a> {
@@ -134,7 +112,7 @@ impl<'a> Unpacking<'a> {
         announced: Option<usize>,
         cap: usize,
         intake: &'a mut dyn Feed,
-        spare: Spare,
+        spare: SpareBuffers,
     ) -> Result<Self, Spoiled> {
         let sink = |intake: &'a mut dyn Feed, announced| {
             intake.begin(announced);
@@ -186,7 +164,7 @@ impl<'a> Unpacking<'a> {
     }
 
     /// Ends the body. Returns its decompressed size and the buffers.
-    pub(crate) fn finish(mut self) -> Result<(usize, Spare), Spoiled> {
+    pub(crate) fn finish(mut self) -> Result<(usize, SpareBuffers), Spoiled> {
         let bytes = match &mut self.stage {
             Stage::Plain(sink) => sink.bytes,
             Stage::Zstd(zstd) if zstd.open => {
@@ -194,7 +172,7 @@ impl<'a> Unpacking<'a> {
             }
             Stage::Zstd(zstd) => zstd.sink.bytes,
             Stage::Gzip { decoder, keeping } => {
-                let Spare { packed, body } = &mut self.spare;
+                let SpareBuffers { packed, body } = &mut self.spare;
                 let cap = decoder.get_ref().cap;
                 let whole = if *keeping {
                     inflated(packed, body, cap)
@@ -297,7 +275,7 @@ fn coding(headers: &HeaderMap) -> Result<Coding, Spoiled> {
         b"zstd" => return Ok(Coding::Zstd),
         _ => {}
     }
-    let name = crate::client::error::shown(&String::from_utf8_lossy(name));
+    let name = crate::client::error::shortened(&String::from_utf8_lossy(name));
     let others = if several { " and others" } else { "" };
     Err(Spoiled::Unknown(format!(
         "the body's content-encoding is {name:?}{others}; allowed: {ALLOWED}"
@@ -389,7 +367,8 @@ pub fn unpacked<'a>(
     headers.insert(CONTENT_ENCODING, name);
     let mut taken = Taken::default();
     let unpack = || {
-        let mut unpacking = Unpacking::begin(&headers, None, cap, &mut taken, Spare::default())?;
+        let mut unpacking =
+            Unpacking::begin(&headers, None, cap, &mut taken, SpareBuffers::default())?;
         for piece in pieces {
             unpacking.take(piece)?;
         }
@@ -408,7 +387,9 @@ pub(crate) fn beginning(headers: &HeaderMap, came: Vec<u8>, most: usize) -> Vec<
         return came;
     }
     let mut text = Taken::default();
-    if let Ok(mut unpacking) = Unpacking::begin(headers, None, most, &mut text, Spare::default()) {
+    if let Ok(mut unpacking) =
+        Unpacking::begin(headers, None, most, &mut text, SpareBuffers::default())
+    {
         if let Stage::Gzip { keeping, .. } = &mut unpacking.stage {
             *keeping = false;
         }
@@ -461,7 +442,8 @@ mod tests {
     ) -> Result<Received, Spoiled> {
         let mut taken = Received::default();
         let headers = named(coding);
-        let mut unpacking = Unpacking::begin(&headers, None, cap, &mut taken, Spare::default())?;
+        let mut unpacking =
+            Unpacking::begin(&headers, None, cap, &mut taken, SpareBuffers::default())?;
         for chunk in packed.chunks(piece) {
             unpacking.take(chunk)?;
         }

@@ -20,34 +20,34 @@ impl AttemptFault {
     ///
     /// `reused` says whether the request may have used an idle connection of the pool.
     pub(crate) fn before_the_answer(error: reqwest::Error, config: &Config, reused: bool) -> Self {
-        let place = config.place();
+        let service = config.service_name();
         let (kind, message) = if let Some(tls) = find::<rustls::Error>(&error) {
             (
                 FailureKind::Final,
-                format!("TLS with {place} failed: {tls}"),
+                format!("TLS with {service} failed: {tls}"),
             )
         } else if error.is_dns() {
-            let message = format!("cannot resolve the name of {place}: {}", root(&error));
+            let message = format!("cannot resolve the name of {service}: {}", root(&error));
             (FailureKind::Transient, message)
         } else if error.is_connect() {
             let message = match find::<io::Error>(&error).map(io::Error::kind) {
                 Some(io::ErrorKind::ConnectionRefused) => {
-                    format!("{place} refused the connection")
+                    format!("{service} refused the connection")
                 }
                 _ if error.is_timeout() => format!(
-                    "no connection to {place} within {} s",
+                    "no connection to {service} within {} s",
                     config.connect_patience().as_secs_f64()
                 ),
-                _ => format!("cannot connect to {place}: {}", root(&error)),
+                _ => format!("cannot connect to {service}: {}", root(&error)),
             };
             (FailureKind::Transient, message)
         } else if find::<hyper::Error>(&error).is_some_and(hyper::Error::is_parse) {
-            let message = format!("{place} does not reply with HTTP: {}", root(&error));
+            let message = format!("{service} does not reply with HTTP: {}", root(&error));
             (FailureKind::Final, message)
         } else if error.is_builder() {
             (
                 FailureKind::Final,
-                format!("cannot ask {place}: {}", root(&error)),
+                format!("cannot ask {service}: {}", root(&error)),
             )
         } else {
             let kind = if reused {
@@ -55,7 +55,7 @@ impl AttemptFault {
             } else {
                 FailureKind::Transient
             };
-            let message = format!("{place} closed the connection: {}", root(&error));
+            let message = format!("{service} closed the connection: {}", root(&error));
             (kind, message)
         };
         Self::no_answer(kind, message, error)
@@ -65,7 +65,7 @@ impl AttemptFault {
     pub(crate) fn within_the_body(error: reqwest::Error, config: &Config, got: usize) -> Self {
         let message = format!(
             "the answer of {} broke off after {got} bytes: {}",
-            config.place(),
+            config.service_name(),
             root(&error)
         );
         Self::no_answer(FailureKind::Transient, message, error)

@@ -1,14 +1,12 @@
 //! Decides whether and when an attempt is repeated.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use reqwest::StatusCode;
 
+use crate::client::connection::retry_quota::RetryQuota;
 use crate::net::{is_passing, longest_wait};
 
-/// Number of tokens in a new quota, and the maximum of a quota.
-const QUOTA: u32 = 500;
 /// Maximum `Retry-After` that the client waits for, in seconds. A longer one ends the retries.
 const LONGEST_RETRY_AFTER: f64 = 60.0;
 /// Maximum backoff before a retry.
@@ -58,39 +56,10 @@ impl FailureKind {
     }
 }
 
-/// A token bucket over all calls of a client. It limits retries against a failing service.
-#[derive(Debug)]
-pub(crate) struct Quota(AtomicU32);
-
-impl Default for Quota {
-    fn default() -> Self {
-        Self(AtomicU32::new(QUOTA))
-    }
-}
-
-impl Quota {
-    fn take(&self, tokens: u32) -> bool {
-        self.0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |tokens_left| {
-                tokens_left.checked_sub(tokens)
-            })
-            .is_ok()
-    }
-
-    fn give(&self, tokens: u32) {
-        // `fetch_update` cannot fail, because the closure always returns a value.
-        let _ = self
-            .0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |tokens_left| {
-                Some(tokens_left.saturating_add(tokens).min(QUOTA))
-            });
-    }
-}
-
 /// The retries of one call.
 #[derive(Debug)]
 pub(crate) struct Retries<'a> {
-    quota: &'a Quota,
+    quota: &'a RetryQuota,
     most: u32,
     done: u32,
     banned: bool,
@@ -98,7 +67,7 @@ pub(crate) struct Retries<'a> {
 }
 
 impl<'a> Retries<'a> {
-    pub(crate) fn new(most: u32, quota: &'a Quota) -> Self {
+    pub(crate) fn new(most: u32, quota: &'a RetryQuota) -> Self {
         Self {
             quota,
             most,
@@ -109,7 +78,7 @@ impl<'a> Retries<'a> {
     }
 
     /// The retries of a call, if `done` retries were made before.
-    pub(crate) fn after(done: u32, most: u32, quota: &'a Quota) -> Self {
+    pub(crate) fn after(done: u32, most: u32, quota: &'a RetryQuota) -> Self {
         Self {
             done,
             ..Self::new(most, quota)
@@ -168,13 +137,14 @@ impl<'a> Retries<'a> {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use crate::client::call::retries::*;
+    use crate::client::connection::retry_quota::QUOTA;
 
     const HOUR: Duration = Duration::from_hours(1);
 
     #[test]
     fn waits_double_from_their_base_to_20_seconds() {
         for (kind, base) in [(FailureKind::Transient, 0.1), (FailureKind::Throttled, 1.0)] {
-            let quota = Quota::default();
+            let quota = RetryQuota::default();
             let mut retries = Retries::new(30, &quota);
             let mut bound: f64 = base;
             for _ in 0..12 {
@@ -187,14 +157,14 @@ mod tests {
                 quota.give(QUOTA);
             }
         }
-        let quota = Quota::default();
+        let quota = RetryQuota::default();
         let half = Retries::new(1, &quota).again(FailureKind::Transient, None, HOUR, 0.5);
         assert_eq!(half, Some(Duration::from_millis(50)));
     }
 
     #[test]
     fn n_retries_are_n_retries() {
-        let quota = Quota::default();
+        let quota = RetryQuota::default();
         let mut retries = Retries::new(2, &quota);
         assert!(
             retries
@@ -216,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_ban_is_tried_again_once() {
-        let quota = Quota::default();
+        let quota = RetryQuota::default();
         let mut retries = Retries::new(4, &quota);
         assert!(
             retries
@@ -237,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_wait_that_does_not_fit_is_not_begun() {
-        let quota = Quota::default();
+        let quota = RetryQuota::default();
         let mut retries = Retries::new(4, &quota);
         assert!(
             retries
@@ -263,7 +233,7 @@ mod tests {
     #[test]
     fn the_quota_allows_35_transient_or_100_throttled_retries_and_success_refills_it() {
         for (kind, most) in [(FailureKind::Transient, 35), (FailureKind::Throttled, 100)] {
-            let quota = Quota::default();
+            let quota = RetryQuota::default();
             let one = || {
                 Retries::new(1, &quota)
                     .again(kind, None, HOUR, 0.0)
@@ -279,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_retry_that_succeeds_costs_nothing() {
-        let quota = Quota::default();
+        let quota = RetryQuota::default();
         for _ in 0..100 {
             let mut retries = Retries::new(4, &quota);
             assert!(

@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_secret_is_veiled_alone_with_its_scheme_as_json_and_where_it_is_cut() {
         let secrets = secrets(&["Bearer abcdefgh-123456", "a\"quoted\\one", "hunter2", "1"]);
-        for (said, shown) in [
+        for (message, veiled) in [
             ("no Bearer abcdefgh-123456!", "no ***!"),
             ("no abcdefgh-123456!", "no ***!"),
             ("cut: abcdefgh-12", "cut: ***"),
@@ -107,7 +107,7 @@ mod tests {
             ("hunter2 hunter2", "*** ***"),
             ("1 of 11 Bearers", "1 of 11 Bearers"),
         ] {
-            assert_eq!(secrets.veiled(said), shown);
+            assert_eq!(secrets.veiled(message), veiled);
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 
-use crate::client::call::decompress::Spare;
 use crate::client::config::Config;
+use crate::client::connection::spare_buffers::SpareBuffers;
 use crate::net::NoClient;
 
 /// Number of scheduler turns until an event on a connection takes effect: one to read it, one for the connection's
@@ -30,7 +30,7 @@ pub(crate) struct Connections {
     /// Whether a complete answer was read, so that the pool may have an idle connection.
     answered: AtomicBool,
     /// Buffers for the next body. Only `try_lock` is used: no caller waits, and a fork cannot deadlock.
-    spare: Mutex<Spare>,
+    spare: Mutex<SpareBuffers>,
 }
 
 impl Connections {
@@ -43,13 +43,16 @@ impl Connections {
     }
 
     /// Takes the spare buffers, or empty ones if another body has them.
-    pub(crate) fn spare(&self) -> Spare {
+    pub(crate) fn spare(&self) -> SpareBuffers {
         let spare = self.spare.try_lock();
-        spare.map_or_else(|_| Spare::default(), |mut spare| mem::take(&mut *spare))
+        spare.map_or_else(
+            |_| SpareBuffers::default(),
+            |mut spare| mem::take(&mut *spare),
+        )
     }
 
     /// Stores buffers for the next body.
-    pub(crate) fn put_spare(&self, spare: Spare) {
+    pub(crate) fn put_spare(&self, spare: SpareBuffers) {
         if let Ok(mut slot) = self.spare.try_lock() {
             *slot = spare;
         }

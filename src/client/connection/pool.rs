@@ -1,7 +1,7 @@
 //! The connections of a client in one process.
 //!
 //! A forked child inherits the pool and its sockets but not the threads that drive it. Using or dropping the inherited
-//! pool could deadlock on a lock that such a thread had taken. The pool is therefore keyed by process id: a child leaks
+//! pool could deadlock on a lock that such a thread had taken. Each process id has its own pool: a child leaks
 //! the inherited state and creates a new one.
 
 use std::io;
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 
-use crate::client::call::retries::Quota;
 use crate::client::config::Config;
 use crate::client::connection::connections::{Connections, OwnRuntime};
 use crate::client::connection::minute_limit::MinuteLimit;
+use crate::client::connection::retry_quota::RetryQuota;
 use crate::net::Limiter;
 
 /// Maximum number of idle runtimes. Each has a connection and a few file descriptors.
@@ -88,7 +88,7 @@ pub(crate) struct ProcessState {
     limiter: Option<Limiter>,
     /// The limit of the service, as requests per minute.
     pace: ArcSwapOption<MinuteLimit>,
-    pub(crate) quota: Quota,
+    pub(crate) quota: RetryQuota,
     /// Idle runtimes, the most recently used one last. Locked only by the process that created this state.
     idle: Mutex<Vec<Arc<OwnRuntime>>>,
 }
@@ -100,7 +100,7 @@ impl ProcessState {
             apart: OnceLock::new(),
             limiter: config.rate().map(Limiter::per_second),
             pace: ArcSwapOption::empty(),
-            quota: Quota::default(),
+            quota: RetryQuota::default(),
             idle: Mutex::default(),
         }
     }

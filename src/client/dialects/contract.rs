@@ -42,9 +42,9 @@ fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result
             .and_then(|query| E::from_arguments(&query))
             .map(|answered| answered.to_query());
         if as_read.as_ref().ok() != Some(&asked) {
-            let place = if E::ENVELOPED { "data" } else { "" };
+            let path = if E::ENVELOPED { "data" } else { "" };
             let message = format!("{echoed:?} is not the requested {wanted:?}");
-            return Err(DecodeError::at(*name, message).below(place));
+            return Err(DecodeError::at(*name, message).below(path));
         }
     }
     Ok(())

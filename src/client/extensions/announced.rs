@@ -32,12 +32,12 @@ impl Client {
         match self.list().await {
             Ok(list) if list.has(name) => error,
             Ok(_) => {
-                let place = self.config().place();
+                let service = self.config().service_name();
                 let instead = match name {
                     Stream::NAME => ": poll orders() or cascades() instead",
                     _ => "",
                 };
-                let message = format!("{place} does not announce {name}{instead}");
+                let message = format!("{service} does not announce {name}{instead}");
                 BadQuery::new(name, message, ALLOWED).into()
             }
             Err(other) => other,
@@ -54,8 +54,8 @@ impl Client {
         match self.missing(endpoint, wanted).await? {
             None => Ok(()),
             Some(beyond) => {
-                let place = self.config().place();
-                let message = format!("{place} does not announce {beyond} for {endpoint}");
+                let service = self.config().service_name();
+                let message = format!("{service} does not announce {beyond} for {endpoint}");
                 Err(BadQuery::new(beyond.parameter, message, ALLOWED).into())
             }
         }

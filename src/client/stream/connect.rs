@@ -26,13 +26,13 @@ use crate::contract::{Extension, Stream};
 
 /// Keep-alive interval in seconds, for a service that does not announce one.
 const KEEP_ALIVE: f64 = 15.0;
-/// Number of missed keep-alives after which a connection counts as lost.
+/// Number of absent keep-alives after which a connection counts as lost.
 const MISSED: f64 = 3.0;
 /// Maximum keep-alive interval accepted from a service, in seconds.
 const RAREST: f64 = 3600.0;
 /// The delay before a reconnection, for a service that names none.
 const RECONNECTION: Duration = Duration::from_secs(1);
-/// Used in place of a deadline, which a stream does not have. A longer `Retry-After` ends the retries.
+/// Used instead of a deadline, which a stream does not have. A longer `Retry-After` ends the retries.
 const NO_HURRY: Duration = Duration::from_hours(1);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -88,7 +88,7 @@ pub(super) struct Reconnection {
     pub(super) path: Cow<'static, str>,
     pub(super) address: Url,
     /// The stream position to resume from.
-    pub(super) place: Option<String>,
+    pub(super) position: Option<String>,
     /// Why the previous connection ended.
     pub(super) lost: Option<AttemptFault>,
     /// Reconnections in a row since the last new event or the last connection that lasted.
@@ -224,10 +224,10 @@ impl Reconnection {
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         // With compression, the service may delay small events.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        if let Some(place) = &self.place
-            && let Ok(place) = HeaderValue::from_bytes(place.as_bytes())
+        if let Some(position) = &self.position
+            && let Ok(position) = HeaderValue::from_bytes(position.as_bytes())
         {
-            headers.insert(LAST_EVENT_ID, place);
+            headers.insert(LAST_EVENT_ID, position);
         }
         headers
     }
@@ -246,9 +246,9 @@ impl Reconnection {
                 path: String::new(),
                 message: format!(
                     "{} answers {} with {:?}, not with a stream of events",
-                    self.client.config().place(),
+                    self.client.config().service_name(),
                     self.path,
-                    error::shown(&content_type)
+                    error::shortened(&content_type)
                 ),
             });
         }

@@ -109,7 +109,7 @@ pub struct RowStream<R> {
     /// Events that have been read but not returned.
     read: VecDeque<ServerSentEvent>,
     /// The stream position after all events that have been read.
-    place: Option<String>,
+    position: Option<String>,
     /// The stream position after the last returned row.
     given: Option<String>,
     /// Whether a row without an id was returned.
@@ -157,7 +157,7 @@ impl<R: Streamed> RowStream<R> {
             fruitless: 0,
             retry: None,
             read: VecDeque::new(),
-            place: question.last_event_id.clone(),
+            position: question.last_event_id.clone(),
             given: question.last_event_id,
             nameless: false,
             seen: Seen::default(),
@@ -214,7 +214,7 @@ impl<R: Streamed> RowStream<R> {
                 if fault.kind == FailureKind::Final {
                     return Err(fault.error);
                 }
-                if self.nameless && self.place.is_none() {
+                if self.nameless && self.position.is_none() {
                     let text = "the service sends orders without ids, so the stream cannot resume after the last \
                                 order; orders may be missing";
                     return Err(Error::no_answer(format!("{}; {text}", fault.error)));
@@ -235,7 +235,7 @@ impl<R: Streamed> RowStream<R> {
                     client: self.client.clone(),
                     address: config.address(&request.path, &request.query),
                     path: request.path.clone(),
-                    place: self.place.clone(),
+                    position: self.position.clone(),
                     lost: self.lost.take(),
                     fruitless: self.fruitless,
                     retry: self.retry,
@@ -261,15 +261,15 @@ impl<R: Streamed> RowStream<R> {
             .chunk()
             .await
             .map_err(|_| {
-                let (place, seconds) = (config.place(), open.silence.as_secs_f64());
+                let (service, seconds) = (config.service_name(), open.silence.as_secs_f64());
                 AttemptFault::transient(Error::no_answer(format!(
-                    "the stream of {place} has been silent for {seconds} s"
+                    "the stream of {service} has been silent for {seconds} s"
                 )))
             })?
             .map_err(|error| AttemptFault::within_the_body(error, config, 0))?
             .ok_or_else(|| {
-                let place = config.place();
-                AttemptFault::transient(Error::no_answer(format!("the stream of {place} ended")))
+                let service = config.service_name();
+                AttemptFault::transient(Error::no_answer(format!("the stream of {service} ended")))
             })?;
         let known = self.read.len();
         open.events
@@ -291,7 +291,7 @@ impl<R: Streamed> RowStream<R> {
             }
             // By the HTML standard, an empty id resets the stream position.
             if let Some(id) = &event.id {
-                self.place = Some(id.clone()).filter(|id| !id.is_empty());
+                self.position = Some(id.clone()).filter(|id| !id.is_empty());
             }
         }
         Ok(())
@@ -390,8 +390,8 @@ impl<R: Streamed> RowStream<R> {
             Reading::Reply(rows) if rows.len() == events.len() => Ok(rows),
             Reading::Converted { reply: rows, unit } if rows.len() == events.len() => {
                 if self.time_unit.replace(unit) != Some(unit) {
-                    let (path, place) = (&request.path, self.client.config().place());
-                    warn!(target: LOG, "GET {path}: the instants of {place} are {unit} since 1970; converted");
+                    let (path, service) = (&request.path, self.client.config().service_name());
+                    warn!(target: LOG, "GET {path}: the instants of {service} are {unit} since 1970; converted");
                 }
                 Ok(rows)
             }
@@ -403,13 +403,13 @@ impl<R: Streamed> RowStream<R> {
     }
 
     fn gap(&self, event: &ServerSentEvent) -> Error {
-        let place = self.client.config().place();
+        let service = self.client.config().service_name();
         Error::Refused {
             status: 410,
             body: event.data.clone().unwrap_or_default(),
             retry_after: None,
             message: format!(
-                "{place} no longer knows the stream position {:?}, so rows are missing from the stream; read them \
+                "{service} no longer knows the stream position {:?}, so rows are missing from the stream; read them \
                  with orders() or iter_orders(); the stream continues after {:?}",
                 self.given.as_deref().unwrap_or("the start"),
                 event.id.as_deref().unwrap_or("now"),

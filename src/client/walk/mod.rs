@@ -211,9 +211,9 @@ impl Walk {
 
     /// Ends the walk as incomplete, because the service cannot return older rows.
     fn is_all_there_is(&mut self, reason: &str) {
-        let place = self.client.config().place();
+        let service = self.client.config().service_name();
         self.ends(End::Incomplete(format!(
-            "the feed of {place} contains only the last 24 hours, and older orders cannot be requested: {reason}"
+            "the feed of {service} contains only the last 24 hours, and older orders cannot be requested: {reason}"
         )));
     }
 

@@ -411,7 +411,7 @@ fn wrong_type(
     wanted: &str,
     allowed: String,
 ) -> PyErr {
-    let shown = value.repr().map_or_else(
+    let text = value.repr().map_or_else(
         |_| "the value".to_owned(),
         |text| shorten(&text.to_string()),
     );
@@ -423,7 +423,7 @@ fn wrong_type(
         value.py(),
         &BadQuery::new(
             name,
-            format!("{shown} is of type {kind}, not {wanted}"),
+            format!("{text} is of type {kind}, not {wanted}"),
             allowed,
         ),
     )

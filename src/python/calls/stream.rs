@@ -70,7 +70,7 @@ impl Source {
         }
     }
 
-    fn place(&self) -> Option<String> {
+    fn position(&self) -> Option<String> {
         match self {
             Self::Service(stream) => stream.last_event_id().map(str::to_owned),
             Self::Market(follower) => Some(follower.last_event_id()),
@@ -123,7 +123,7 @@ impl Stream {
 
     fn new(source: Source, closed: Arc<AtomicBool>) -> Self {
         let untaken = UntakenArrivals::default();
-        untaken.go_to(source.place());
+        untaken.go_to(source.position());
         Self {
             source: Arc::new(tokio::sync::Mutex::new(source)),
             untaken: Arc::new(untaken),
@@ -160,10 +160,10 @@ async fn fill(
             Ok(Ok(Some(batch))) => untaken.put(batch),
             Ok(Ok(None)) => return Ok(false),
             Ok(Err(failure)) => {
-                untaken.go_to(source.place());
+                untaken.go_to(source.position());
                 return Err(failure);
             }
-            Err(_) => untaken.go_to(source.place()),
+            Err(_) => untaken.go_to(source.position()),
         }
     }
 }

@@ -20,7 +20,7 @@ type SparseReply<'py> = (
 
 /// Decodes the first array `name` in a body as cells `[column, row, amount]`. `None` if there is none.
 ///
-/// Returns the body with an empty array in its place, and the columns, rows and amounts.
+/// Returns the body with an empty array instead of the original one, and the columns, rows and amounts.
 #[pyfunction]
 pub(crate) fn sparse<'py>(
     py: Python<'py>,
@@ -68,14 +68,14 @@ pub(crate) fn scattered<'py>(
         .filter(|cells| *cells <= 1 << 28)
         .ok_or_else(|| PyValueError::new_err("the grid is too large"))?;
     let mut grid = vec![f64::NAN; cells];
-    for (place, ((column, row), amount)) in columns.iter().zip(rows).zip(amounts).enumerate() {
+    for (index, ((column, row), amount)) in columns.iter().zip(rows).zip(amounts).enumerate() {
         let (column, row) = (*column as usize, *row as usize);
         let cell = (column < shape.1)
             .then(|| grid.get_mut(row * shape.1 + column))
             .flatten();
         match cell {
             Some(cell) if cell.is_nan() => *cell = *amount,
-            _ => return Ok((None, place)),
+            _ => return Ok((None, index)),
         }
     }
     for cell in &mut grid {

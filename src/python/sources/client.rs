@@ -245,12 +245,12 @@ impl Client {
             let mut answers = Vec::with_capacity(waiting.len());
             loop {
                 while asked.len() < at_once
-                    && let Some((place, (question, label))) = waiting.next()
+                    && let Some((index, (question, label))) = waiting.next()
                 {
                     let client = client.clone();
                     asked.spawn(async move {
                         match question.send(&client).await {
-                            Ok(answer) => Ok((place, answer)),
+                            Ok(answer) => Ok((index, answer)),
                             Err(failure) => Err(Outcome::Failed(failure, Some(label))),
                         }
                     });
@@ -262,7 +262,7 @@ impl Client {
                     None => break,
                 }
             }
-            answers.sort_unstable_by_key(|(place, _)| *place);
+            answers.sort_unstable_by_key(|(index, _)| *index);
             Outcome::Many(answers.into_iter().map(|(_, answer)| answer).collect())
         };
         Call::begin(work, wakeup(bridge, token))

@@ -196,9 +196,8 @@ impl Server {
             .read()
             .map_err(|(parameter, message)| bad_query_said(py, parameter, &message))?;
         let open = settings.access.is_open();
-        let shown = shortened(host);
-        let cannot =
-            |error| PyOSError::new_err(format!("cannot listen on {shown}:{port}: {error}"));
+        let name = shortened(host);
+        let cannot = |error| PyOSError::new_err(format!("cannot listen on {name}:{port}: {error}"));
         let listener = py
             .detach(|| TcpListener::bind((host, port)))
             .map_err(cannot)?;
