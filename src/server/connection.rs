@@ -88,18 +88,18 @@ impl ServerState {
             Err(response) => return (signed(*response), None),
         };
         if let Some(mut page) = page {
-            passed.tell(page.headers_mut());
+            passed.add_headers(page.headers_mut());
             return (page, None);
         }
         if !self.access.is_open() {
             request.extensions_mut().insert(Guarded);
         }
-        let asking = self.peers.asking(peer, request.headers());
-        if let Err(rejection) = self.unread.check(asking) {
+        let client = self.peers.client_of(peer, request.headers());
+        if let Err(rejection) = self.unread.check(client) {
             return (signed(rejection.into_response()), None);
         }
         let under_way = if self.peers.trusts(peer) {
-            match self.peers.admit(asking) {
+            match self.peers.admit(client) {
                 Ok(under_way) => Some(under_way),
                 Err(rejection) => return (signed(rejection.into_response()), None),
             }
@@ -109,15 +109,15 @@ impl ServerState {
         let within = self.limits.request;
         let answer = self.router.clone().oneshot(request.map(Body::new));
         let mut response = match timeout(within, answer).await {
-            Ok(Ok(response)) => self.streams.admit(asking, passed.token, response),
+            Ok(Ok(response)) => self.streams.admit(client, passed.token, response),
             Err(_) => signed(Rejection::TooSlow { within }.into_response()),
         };
         // The client may have several requests under way. The answers to its other requests may exceed the bound by
         // now.
-        if let Err(rejection) = self.unread.check(asking) {
+        if let Err(rejection) = self.unread.check(client) {
             response = signed(rejection.into_response());
         }
-        passed.tell(response.headers_mut());
+        passed.add_headers(response.headers_mut());
         (response, under_way)
     }
 }
@@ -127,12 +127,12 @@ pub(crate) async fn serve(
     state: Arc<ServerState>,
     stream: TcpStream,
     peer: IpAddr,
-    place: SlotGuard,
+    slot: SlotGuard,
     stopping: watch::Receiver<()>,
 ) {
     // Without `TCP_NODELAY` the kernel may delay a small answer until the client acknowledges the previous one.
     let _ = stream.set_nodelay(true);
-    let seat = Arc::clone(&place.seat);
+    let seat = Arc::clone(&slot.seat);
     match &state.tls {
         None => talk(Arc::clone(&state), stream, peer, &seat, stopping).await,
         Some(tls) => {
@@ -147,7 +147,7 @@ pub(crate) async fn serve(
             }
         }
     }
-    drop(place);
+    drop(slot);
 }
 
 async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
@@ -163,7 +163,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         let answering = theirs.answering();
         let state = Arc::clone(&state);
         async move {
-            let asking = state.peers.asking(peer, request.headers());
+            let client = state.peers.client_of(peer, request.headers());
             let unread = Arc::clone(&state.unread);
             let noted = state
                 .access_log
@@ -174,7 +174,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             }
             Ok::<_, Infallible>(response.map(|body| Sent {
                 body,
-                asking,
+                client,
                 unread,
                 _answering: answering,
                 _under_way: under_way,
@@ -261,7 +261,7 @@ struct AccessLogLine {
 impl AccessLogLine {
     fn of<B>(peers: &Peers, peer: IpAddr, request: &Request<B>) -> Self {
         Self {
-            who: peers.asking(peer, request.headers()),
+            who: peers.client_of(peer, request.headers()),
             what: format!("{} {}", request.method(), request.uri()),
             began: Instant::now(),
         }
@@ -284,7 +284,7 @@ impl AccessLogLine {
 /// The body of a response. The request counts as under way until the body is dropped.
 struct Sent {
     body: Body,
-    asking: IpAddr,
+    client: IpAddr,
     unread: Arc<UnreadBytes>,
     _answering: Answering,
     _under_way: Option<PeerCount>,
@@ -299,7 +299,7 @@ impl hyper::body::Body for Sent {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
-        polled.map_ok(|frame| frame.map_data(|bytes| self.unread.count(self.asking, bytes)))
+        polled.map_ok(|frame| frame.map_data(|bytes| self.unread.count(self.client, bytes)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -326,7 +326,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TrackedStream<S> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
         if buffer.filled().len() > before {
-            self.seat.hears();
+            self.seat.note_received();
         }
         polled
     }

@@ -123,7 +123,7 @@ pub async fn run_with(
     // Dropping the sender `running` signals the shutdown.
     let (running, stopping) = watch::channel(());
     let seats = ConnectionSlots::new(&limits);
-    let places = Arc::new(Semaphore::new(limits.streams));
+    let free_streams = Arc::new(Semaphore::new(limits.streams));
     let tokens = access.tokens.clone();
     let state = Arc::new(ServerState {
         limits,
@@ -134,9 +134,13 @@ pub async fn run_with(
         access_log,
         page,
         peers: Peers::new(trusted_proxies, limits.per_peer),
-        streams: StreamSlots::new(&limits, Arc::clone(&places), tokens, stopping.clone()),
+        streams: StreamSlots::new(&limits, Arc::clone(&free_streams), tokens, stopping.clone()),
         unread: UnreadBytes::new(limits.answer_memory / OF_ONE_PEER),
-        traffic: Arc::new(Traffic::of(Arc::clone(&seats), places, limits.streams)),
+        traffic: Arc::new(Traffic::of(
+            Arc::clone(&seats),
+            free_streams,
+            limits.streams,
+        )),
     });
     let anteroom = TURNED_AWAY.min(limits.connections / 4).max(1);
     let anteroom = Arc::new(Semaphore::new(anteroom));
@@ -166,21 +170,21 @@ pub async fn run_with(
             },
         };
         let owner = (!state.peers.trusts(peer)).then(|| one_client(peer));
-        if let Some(place) = seats.take(owner) {
+        if let Some(slot) = seats.take(owner) {
             connections.spawn(serve(
                 Arc::clone(&state),
                 stream,
                 peer,
-                place,
+                slot,
                 stopping.clone(),
             ));
-        } else if let Ok(place) = Arc::clone(&anteroom).try_acquire_owned() {
+        } else if let Ok(permit) = Arc::clone(&anteroom).try_acquire_owned() {
             state.traffic.turns_away();
             log::warn!(
                 "{} connections, all of them busy: refusing another",
                 seats.count()
             );
-            connections.spawn(turned_away(Arc::clone(&state), stream, peer, place));
+            connections.spawn(turned_away(Arc::clone(&state), stream, peer, permit));
         }
     }
     drop(listener);
@@ -197,7 +201,7 @@ async fn turned_away(
     state: Arc<ServerState>,
     stream: TcpStream,
     peer: IpAddr,
-    _place: tokio::sync::OwnedSemaphorePermit,
+    _permit: tokio::sync::OwnedSemaphorePermit,
 ) {
     if timeout(TURNING_AWAY, turn_away(state, stream))
         .await
@@ -220,7 +224,7 @@ fn reload(state: &Arc<ServerState>) {
     tokio::task::spawn_blocking(move || {
         state.streams.reload_tokens();
         if let Some(tls) = &state.tls {
-            tls.look();
+            tls.reload_if_changed();
         }
     });
 }

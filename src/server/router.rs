@@ -133,8 +133,8 @@ async fn health(State(shared): State<PageState>, uri: Uri) -> Result<Response, R
 
 async fn readiness(State(shared): State<PageState>, uri: Uri) -> Result<Response, Rejection> {
     let max_age = max_age(uri.query().unwrap_or_default())?;
-    let look = move |market: &Market| Readiness::of(market, max_age);
-    let found = shared.market.look(look).await??;
+    let read = move |market: &Market| Readiness::of(market, max_age);
+    let found = shared.market.look(read).await??;
     Ok(json(encoded(&found)?))
 }
 

@@ -15,6 +15,7 @@ use crate::server::admission::history_limit::HistoryLimit;
 use crate::server::admission::limits::Limits;
 use crate::server::admission::memory::Memory;
 use crate::server::answers::answer_cache::Encoded;
+use crate::server::answers::order_feed::OrderFeed;
 use crate::server::metrics::market_state::LastState;
 
 /// Interval of keep-alive comments on event streams. After a hang-up the first comment provokes a reset, and the second
@@ -63,6 +64,8 @@ pub(crate) struct PageState {
     pub(crate) slow: Arc<Semaphore>,
     /// Concurrency limit of the queries for event streams.
     pub(crate) stream: Arc<Semaphore>,
+    /// The arriving orders, encoded for all event streams.
+    pub(crate) orders: OrderFeed,
     /// Interval of keep-alive comments on event streams.
     pub(crate) keep_alive: Duration,
 }
@@ -79,7 +82,9 @@ impl PageState {
         let encoded = Encoded::of(memory.share(ENCODED));
         market.set_history_cache(limits.past_memory);
         let cores = thread::available_parallelism().map_or(1, usize::from);
+        let stream = Arc::new(Semaphore::new(cores));
         Self {
+            orders: OrderFeed::new(Arc::clone(&market), Arc::clone(&stream)),
             market,
             encoded_past: encoded.sibling(memory.share(ENCODED_PAST)),
             encoded,
@@ -90,7 +95,7 @@ impl PageState {
             nonce: fastrand::u64(..),
             quick: Arc::new(Semaphore::new(cores * QUICK_PER_SLOW)),
             slow: Arc::new(Semaphore::new(cores)),
-            stream: Arc::new(Semaphore::new(cores)),
+            stream,
             keep_alive: KEEP_ALIVE,
         }
     }

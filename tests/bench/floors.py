@@ -120,6 +120,7 @@ FLOORS = [
     *asked("importing", "import", ("httpx", 2.0), ("numpy", 4.0)),
     *asked("serving ready bytes, small", "serving overview", ("FastAPI, bytes ready", 7.0), ("nginx", 1.0)),
     *asked("serving ready bytes, 23 kB", "serving liqmap", ("nginx", 0.8)),
+    *asked("event stream to 1,000 readers, CPU", "event stream", ("aiohttp", 1.0)),
     *asked(RANKING, "archive arriving",
            ("DuckDB, a rollup per minute", 100.0), ("SQLite, a rollup per minute", 1000.0)),
 ]  # fmt: skip

@@ -109,12 +109,12 @@ impl Access {
                     .headers_mut()
                     .insert(name, HeaderValue::from_static(value));
             }
-            passed.tell(response.headers_mut());
+            passed.add_headers(response.headers_mut());
             return Err(Box::new(response));
         }
         if !open && !self.is_open() && passed.token.is_none() {
             let mut response = refused(Rejection::Unauthorized);
-            passed.tell(response.headers_mut());
+            passed.add_headers(response.headers_mut());
             return Err(response);
         }
         Ok(passed)
@@ -145,7 +145,7 @@ impl Access {
 
 impl Passed {
     /// Adds the CORS headers for an allowed origin.
-    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
+    pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
         if self.varies {
             headers.append(VARY, HeaderValue::from(ORIGIN));
         }

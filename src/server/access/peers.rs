@@ -93,7 +93,7 @@ impl Peers {
     }
 
     /// The client of a request on a connection from `address`: the last hop that is not a trusted proxy.
-    pub(crate) fn asking(&self, address: IpAddr, headers: &HeaderMap) -> IpAddr {
+    pub(crate) fn client_of(&self, address: IpAddr, headers: &HeaderMap) -> IpAddr {
         let address = address.to_canonical();
         if !self.trusts(address) {
             return address;
@@ -104,18 +104,18 @@ impl Peers {
             .filter_map(|one| one.to_str().ok())
             .flat_map(|one| one.split(','))
             .collect();
-        let mut asking = address;
+        let mut client = address;
         for hop in hops.into_iter().rev() {
             // A trusted proxy appends only addresses. Any other text comes from the client.
             let Some(hop) = address_of(hop.trim()) else {
                 break;
             };
-            asking = hop;
+            client = hop;
             if !self.trusts(hop) {
                 break;
             }
         }
-        asking
+        client
     }
 
     /// Counts one more request through a trusted proxy. Refuses it if the client `peer` has too many under way.
@@ -177,29 +177,29 @@ mod tests {
     fn only_a_trusted_proxy_says_who_asks() {
         let trusted = vec!["10.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()];
         let peers = Peers::new(trusted, 1);
-        let asking = |address: &str, forwarded: &[&'static str]| {
+        let client = |address: &str, forwarded: &[&'static str]| {
             peers
-                .asking(address.parse().unwrap(), &headers(forwarded))
+                .client_of(address.parse().unwrap(), &headers(forwarded))
                 .to_string()
         };
-        assert_eq!(asking("192.0.2.1", &["198.51.100.7"]), "192.0.2.1");
-        assert_eq!(asking("10.1.2.3", &["198.51.100.7"]), "198.51.100.7");
+        assert_eq!(client("192.0.2.1", &["198.51.100.7"]), "192.0.2.1");
+        assert_eq!(client("10.1.2.3", &["198.51.100.7"]), "198.51.100.7");
         assert_eq!(
-            asking("::ffff:10.1.2.3", &["198.51.100.7:4711"]),
+            client("::ffff:10.1.2.3", &["198.51.100.7:4711"]),
             "198.51.100.7"
         );
         // Values that a client sends stand to the left of those that proxies append.
         assert_eq!(
-            asking("10.1.2.3", &["1.1.1.1, 198.51.100.7, 10.9.9.9"]),
+            client("10.1.2.3", &["1.1.1.1, 198.51.100.7, 10.9.9.9"]),
             "198.51.100.7"
         );
         assert_eq!(
-            asking("10.1.2.3", &["1.1.1.1", "198.51.100.7"]),
+            client("10.1.2.3", &["1.1.1.1", "198.51.100.7"]),
             "198.51.100.7"
         );
-        assert_eq!(asking("::1", &["[2001:db8::7]:80"]), "2001:db8::7");
+        assert_eq!(client("::1", &["[2001:db8::7]:80"]), "2001:db8::7");
         for nothing in [&[][..], &["unknown"], &[""]] {
-            assert_eq!(asking("10.1.2.3", nothing), "10.1.2.3");
+            assert_eq!(client("10.1.2.3", nothing), "10.1.2.3");
         }
         // Forged or malformed values further left than the client's address are ignored.
         let seen = "198.51.100.7";
@@ -214,10 +214,10 @@ mod tests {
             "fe80::1%eth0",
         ] {
             let hops = Box::leak(format!("{forged}, {seen}").into_boxed_str());
-            assert_eq!(asking("10.1.2.3", &[hops]), seen, "{forged}");
+            assert_eq!(client("10.1.2.3", &[hops]), seen, "{forged}");
         }
         assert_eq!(
-            asking("10.1.2.3", &["1.1.1.1, garbage, 10.9.9.9"]),
+            client("10.1.2.3", &["1.1.1.1, garbage, 10.9.9.9"]),
             "10.9.9.9"
         );
     }

@@ -44,7 +44,7 @@ impl<T> Reloaded<T> {
     /// Reads the files again if one has changed. If they cannot be read, the current value stays.
     ///
     /// Returns whether the value was replaced.
-    pub(crate) fn look(&self) -> bool {
+    pub(crate) fn reload_if_changed(&self) -> bool {
         let stamps = stamps(&self.files);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if *seen == stamps {

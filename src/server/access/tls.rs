@@ -35,8 +35,8 @@ impl Tls {
     }
 
     /// Reads the files again if they have changed.
-    pub(crate) fn look(&self) {
-        self.0.look();
+    pub(crate) fn reload_if_changed(&self) {
+        self.0.reload_if_changed();
     }
 
     /// Performs the TLS handshake with a client.

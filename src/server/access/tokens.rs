@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::net::plain_length;
 use crate::server::access::reload::Reloaded;
 
-/// Prefix of a digest, in a token file or in place of a token.
+/// Prefix of a digest, in a token file or instead of a token.
 const DIGEST: &str = "sha256:";
 
 /// Minimum length of a token in characters. Shorter tokens could be guessed.
@@ -106,10 +106,10 @@ impl Tokens {
     }
 
     /// Reads the files that have changed. Returns whether any was read.
-    pub(crate) fn look(&self) -> bool {
+    pub(crate) fn reload_if_changed(&self) -> bool {
         let mut changed = false;
         for file in &self.files {
-            changed |= file.look();
+            changed |= file.reload_if_changed();
         }
         changed
     }

@@ -144,7 +144,7 @@ impl Taken {
 
 impl Connection {
     /// Records that part of the next request head has arrived, unless an answer is under way.
-    pub(crate) fn hears(&self) {
+    pub(crate) fn note_received(&self) {
         if !self.is_answered() {
             let now = since(self.began) + 1;
             let _ = self.head_since.compare_exchange(0, now, Relaxed, Relaxed);

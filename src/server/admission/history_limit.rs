@@ -96,12 +96,12 @@ mod tests {
             past_queue: 2,
             ..Limits::default()
         });
-        let places: Vec<Ticket> = (0..3).map(|_| past.enter().unwrap()).collect();
+        let tickets: Vec<Ticket> = (0..3).map(|_| past.enter().unwrap()).collect();
         for _ in 0..5 {
             let refused = past.enter().unwrap_err();
             assert!(matches!(refused, Rejection::PastBusy { waiting: 2 }));
         }
-        drop(places);
+        drop(tickets);
         assert!(past.enter().is_ok());
     }
 }

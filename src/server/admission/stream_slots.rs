@@ -88,7 +88,7 @@ impl StreamSlots {
 
     /// Reads the token files that have changed. Streams with a revoked token then end.
     pub(crate) fn reload_tokens(&self) {
-        if self.tokens.look() {
+        if self.tokens.reload_if_changed() {
             self.reloaded.send_replace(());
         }
     }

@@ -243,23 +243,23 @@ impl Encoded {
         // Other requests may wait for this computation. As a separate task, it continues if the request that started it
         // ends.
         let task = tokio::spawn(async move {
-            let look = move |_: &CacheKey, entry: &mut Entry| {
+            let reuse = move |_: &CacheKey, entry: &mut Entry| {
                 if good(entry) {
                     EntryAction::Retain(entry.clone())
                 } else {
                     EntryAction::ReplaceWithGuard
                 }
             };
-            let place = match entries.entry_async(&key, look).await {
+            let vacant = match entries.entry_async(&key, reuse).await {
                 EntryResult::Retained(entry) => return Ok(entry),
-                EntryResult::Vacant(place) | EntryResult::Replaced(place, _) => place,
-                // The closure `look` never returns an action with these results.
+                EntryResult::Vacant(vacant) | EntryResult::Replaced(vacant, _) => vacant,
+                // The closure `reuse` never returns an action with these results.
                 EntryResult::Removed(..) | EntryResult::Timeout => return Err(Rejection::Defect),
             };
             let entry = make.await?;
             if entry.lasts() {
                 // Fails only if another task inserted the entry meanwhile.
-                let _ = place.insert(entry.clone());
+                let _ = vacant.insert(entry.clone());
             }
             Ok(entry)
         });
@@ -324,10 +324,10 @@ mod tests {
     async fn a_hundred_who_ask_at_once_wait_for_one() {
         let encoded = Encoded::of(1 << 20);
         let release = Arc::new(Notify::new());
-        let asking: Vec<_> = (0..100).map(|_| ask_long(&encoded, &release)).collect();
+        let requests: Vec<_> = (0..100).map(|_| ask_long(&encoded, &release)).collect();
         begun(&encoded).await;
         release.notify_one();
-        for answer in join_all(asking).await {
+        for answer in join_all(requests).await {
             assert_eq!(answer.unwrap().unwrap().number, 0);
         }
         assert_eq!(encoded.made(), 1);

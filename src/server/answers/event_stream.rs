@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::future::pending;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,20 +17,17 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use serde::Serialize;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval, sleep};
 
 use crate::contract::{Arguments, Stream, StreamEvents};
-use crate::market::{
-    CascadeFollower, CascadeUpdate, Dependency, Market, OrderFollower, OrderUpdate,
-};
+use crate::market::{CascadeFollower, CascadeUpdate, Dependency, Market};
 use crate::model::Millis;
+use crate::server::answers::event::{write_data, write_id, write_kind};
+use crate::server::answers::order_feed::{OrderEvents, OrderReader, PAGE};
 use crate::server::answers::query::pairs;
-use crate::server::answers::response::{EVENTS, encoded};
+use crate::server::answers::response::EVENTS;
 use crate::server::reject::Rejection;
 use crate::server::shared::PageState;
-
-/// Maximum number of orders per read from the market.
-const PAGE: usize = 256;
 
 /// The announced keep-alive interval in seconds. Comments come more often, but a reader on a slow network
 /// should not give up after a few seconds of silence.
@@ -56,21 +54,25 @@ pub(crate) async fn follow(
         question.last_event_id = Some(String::from_utf8_lossy(id.as_bytes()).into_owned());
     }
     let named = question.last_event_id.is_some();
-    let follower = Reader::begin(&shared, question).await?;
-    let opening = match follower.place().filter(|_| !named) {
+    let reader = Reader::begin(&shared, question).await?;
+    let opening = match reader.position().filter(|_| !named) {
         Some(newest) => format!("{RETRY}id: {newest}\n\n"),
         None => format!("{RETRY}\n"),
     };
-    let keep_alive = shared.keep_alive;
+    let stream = EventStream {
+        reader,
+        keep_alive: shared.keep_alive,
+        silence: Box::pin(sleep(shared.keep_alive)),
+    };
     let events = unfold(
-        (follower, Some(opening)),
-        move |(mut follower, opening)| async move {
+        (stream, Some(opening)),
+        |(mut stream, opening)| async move {
             let chunk = match opening {
                 Some(opening) => Ok(opening.into()),
-                None => next(&mut follower, keep_alive).await,
+                None => stream.next().await,
             };
             match chunk {
-                Ok(chunk) => Some((Ok::<Bytes, Rejection>(chunk), (follower, None))),
+                Ok(chunk) => Some((Ok::<Bytes, Rejection>(chunk), (stream, None))),
                 Err(rejection) => {
                     log::warn!("a stream ended: {rejection}");
                     None
@@ -101,16 +103,16 @@ const CHANGES: Duration = Duration::from_secs(1);
 
 /// The state of one reader: its stream position among orders, among cascades, and what it knows to be current.
 struct Reader {
-    orders: Option<Box<OrderFollower>>,
+    orders: Option<Box<OrderReader>>,
     cascades: Option<Box<CascadeFollower>>,
     changes: Option<Changes>,
-    /// Which of them will tell nothing more, because the market does not grow.
+    /// Which of them have ended, because the market does not grow.
     ended: StreamEvents,
 }
 
 /// What happened next.
 enum Update {
-    Orders(OrderUpdate),
+    Orders(OrderEvents),
     Cascades(CascadeUpdate),
     Changes(Changed),
 }
@@ -128,8 +130,7 @@ impl Reader {
             last_event_id: part.map(str::to_owned).or(question.last_event_id.clone()),
             ..question.clone()
         };
-        let (market, lane) = (&shared.market, &shared.stream);
-        let begin = || (Arc::clone(market), PAGE, Arc::clone(lane));
+        let market = &shared.market;
         let mut reader = Self {
             orders: None,
             cascades: None,
@@ -137,33 +138,26 @@ impl Reader {
             ended: StreamEvents::NONE,
         };
         if orders {
-            let (market, page, lane) = begin();
             let question = of(parts.map(|(orders, _)| orders));
-            reader.orders = Some(
-                OrderFollower::begin(market, question, page, lane)
-                    .await?
-                    .into(),
-            );
+            let orders = OrderReader::begin(&shared.orders, question).await?;
+            reader.orders = Some(Box::new(orders));
         }
         if cascades {
-            let (market, page, lane) = begin();
             let question = of(parts.map(|(_, cascades)| cascades));
-            reader.cascades = Some(
-                CascadeFollower::begin(market, question, page, lane)
-                    .await?
-                    .into(),
-            );
+            let (market, lane) = (Arc::clone(market), Arc::clone(&shared.stream));
+            let cascades = CascadeFollower::begin(market, question, PAGE, lane).await?;
+            reader.cascades = Some(Box::new(cascades));
         }
         Ok(reader)
     }
 
     /// The stream position after the last event, as text.
-    fn place(&self) -> Option<String> {
-        let orders = self.orders.as_ref().map(|orders| orders.place());
+    fn position(&self) -> Option<String> {
+        let orders = self.orders.as_ref().map(|orders| orders.position());
         let cascades = self.cascades.as_ref().map(|cascades| cascades.place());
         match (orders, cascades) {
-            (Some(orders), None) => orders.map(|place| place.to_string()),
-            (None, Some(cascades)) => cascades.map(|place| place.to_string()),
+            (Some(orders), None) => orders.map(|position| position.to_string()),
+            (None, Some(cascades)) => cascades.map(|position| position.to_string()),
             (Some(orders), Some(cascades)) => Some(format!("{}{BETWEEN}{}", orders?, cascades?)),
             (None, None) => None,
         }
@@ -173,11 +167,11 @@ impl Reader {
     fn id(&self, own: impl Display, of_orders: bool) -> String {
         match (&self.orders, &self.cascades) {
             (Some(_), Some(cascades)) if of_orders => {
-                let other = cascades.place().map(|place| place.to_string());
+                let other = cascades.place().map(|position| position.to_string());
                 format!("{own}{BETWEEN}{}", other.unwrap_or_default())
             }
             (Some(orders), Some(_)) => {
-                let other = orders.place().map(|place| place.to_string());
+                let other = orders.position().map(|position| position.to_string());
                 format!("{}{BETWEEN}{own}", other.unwrap_or_default())
             }
             _ => own.to_string(),
@@ -209,30 +203,30 @@ impl Reader {
     async fn next(&mut self) -> Result<Option<Bytes>, Rejection> {
         let mut events = Vec::new();
         match self.update().await? {
-            Update::Orders(OrderUpdate::Orders(orders)) => {
-                for (id, order) in orders {
-                    event(&mut events, None, self.id(id, true), &order)?;
-                }
+            Update::Orders(OrderEvents::Orders(orders)) => {
+                return Ok(Some(match self.cascades {
+                    Some(_) => orders.events_named(|id| self.id(id, true)),
+                    None => orders.events(),
+                }));
             }
-            Update::Orders(OrderUpdate::Gap { asked, newest }) => {
-                gap(&mut events, asked.as_deref(), self.id(newest, true))?;
+            Update::Orders(OrderEvents::Gap { asked, newest }) => {
+                write_gap(&mut events, asked.as_deref(), self.id(newest, true))?;
             }
             Update::Cascades(CascadeUpdate::Cascades(cascades)) => {
                 for (id, cascade) in cascades {
-                    let id = self.id(id, false);
-                    event(&mut events, Some(Stream::CASCADE), id, &cascade)?;
+                    write_kind(&mut events, Stream::CASCADE);
+                    write_id(&mut events, self.id(id, false));
+                    write_data(&mut events, &cascade)?;
                 }
             }
             Update::Cascades(CascadeUpdate::Gap { asked, newest }) => {
-                gap(&mut events, asked.as_deref(), self.id(newest, false))?;
+                write_gap(&mut events, asked.as_deref(), self.id(newest, false))?;
             }
             Update::Changes(changed) => {
-                let text = encoded(&changed)?;
-                events.extend_from_slice(b"event: changes\ndata: ");
-                events.extend_from_slice(&text);
-                events.extend_from_slice(b"\n\n");
+                write_kind(&mut events, Stream::CHANGES);
+                write_data(&mut events, &changed)?;
             }
-            Update::Orders(OrderUpdate::End) => {
+            Update::Orders(OrderEvents::End) => {
                 self.ended.orders = true;
                 return Ok(None);
             }
@@ -323,45 +317,45 @@ impl Changes {
 }
 
 /// Writes a gap event.
-fn gap(events: &mut Vec<u8>, asked: Option<&str>, newest: impl Display) -> Result<(), Rejection> {
-    let gap = Gap {
-        asked,
-        message: "the requested stream position is no longer known; events between that position and this event are \
-                  missing",
-    };
-    event(events, Some(Stream::GAP), newest, &gap)
-}
-
-/// Returns the next events once they arrive, or a keep-alive comment after the time `keep_alive`.
-async fn next(follower: &mut Reader, keep_alive: Duration) -> Result<Bytes, Rejection> {
-    let silence = Instant::now() + keep_alive;
-    if let Ok(next) = timeout_at(silence, follower.next()).await {
-        match next? {
-            Some(events) => return Ok(events),
-            None => sleep_until(silence).await,
-        }
-    }
-    // A heartbeat: a comment line, and an `id` line with the stream position, so that a client that reconnects does not
-    // read events again that the filter dropped.
-    let place = follower.place().map(|place| format!("id: {place}\n"));
-    Ok(format!(": here\n{}\n", place.unwrap_or_default()).into())
-}
-
-/// Writes one event. The JSON has no line breaks, so one data line is enough.
-fn event<T: Serialize>(
+fn write_gap(
     events: &mut Vec<u8>,
-    kind: Option<&str>,
-    id: impl Display,
-    data: &T,
+    asked: Option<&str>,
+    newest: impl Display,
 ) -> Result<(), Rejection> {
-    if let Some(kind) = kind {
-        events.extend_from_slice(format!("event: {kind}\n").as_bytes());
+    let message = "the requested stream position is no longer known; events between that position and this event are \
+                   missing";
+    write_kind(events, Stream::GAP);
+    write_id(events, newest);
+    write_data(events, &Gap { asked, message })
+}
+
+/// The events of one reader, with keep-alive comments between them.
+struct EventStream {
+    reader: Reader,
+    keep_alive: Duration,
+    /// Ends when a keep-alive comment is due.
+    silence: Pin<Box<Sleep>>,
+}
+
+impl EventStream {
+    /// Returns the next events once they arrive, or a keep-alive comment after the time `keep_alive`.
+    async fn next(&mut self) -> Result<Bytes, Rejection> {
+        // Moving the end of a sleep costs less than another sleep for every event.
+        self.silence
+            .as_mut()
+            .reset(Instant::now() + self.keep_alive);
+        tokio::select! {
+            biased;
+            next = self.reader.next() => match next? {
+                Some(events) => return Ok(events),
+                None => self.silence.as_mut().await,
+            },
+            () = self.silence.as_mut() => {}
+        }
+        // A heartbeat: a comment line, and an `id` line with the stream position, so that a client that reconnects does not
+        // read events again that the filter dropped.
+        let position = self.reader.position();
+        let position = position.map(|position| format!("id: {position}\n"));
+        Ok(format!(": here\n{}\n", position.unwrap_or_default()).into())
     }
-    events.extend_from_slice(format!("id: {id}\ndata: ").as_bytes());
-    serde_json::to_writer(&mut *events, data).map_err(|failure| {
-        log::error!("an event could not be encoded: {failure}");
-        Rejection::Defect
-    })?;
-    events.extend_from_slice(b"\n\n");
-    Ok(())
 }

@@ -1,8 +1,10 @@
 //! From a request to its response: queries, pages, caches, validators and the event stream.
 
 pub(super) mod answer_cache;
+pub(super) mod event;
 pub(super) mod event_stream;
 pub(super) mod index;
+pub(super) mod order_feed;
 pub(super) mod page_files;
 pub(super) mod pages;
 pub(super) mod query;

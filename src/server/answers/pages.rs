@@ -52,7 +52,7 @@ pub(crate) struct Origin {
 
 /// The parsed query of any endpoint.
 #[derive(Debug)]
-struct Asked {
+struct ParsedRequest {
     name: &'static str,
     /// Query parameters with defaults filled in, without `as_of` and `explain`.
     query: Vec<(&'static str, String)>,
@@ -79,7 +79,7 @@ enum RangeAge {
     Past,
 }
 
-impl Asked {
+impl ParsedRequest {
     /// The lane of the answer: [`Lane::History`] for a historical query, else `usual`.
     fn lane(&self, usual: Lane) -> Lane {
         match self.of_range {
@@ -116,7 +116,7 @@ struct Made {
 
 /// A parsed query, the data that it needs, and the function that computes its answer.
 struct Plan {
-    asked: Asked,
+    request: ParsedRequest,
     material: QueryInputs,
     make: Make,
 }
@@ -206,7 +206,7 @@ fn plan<E: MarketQuery>(
             .past
             .check(if is_range { "start" } else { "as_of" })?;
     }
-    let asked = Asked {
+    let request = ParsedRequest {
         name: E::NAME,
         query: endpoint.to_query(),
         as_of,
@@ -220,7 +220,7 @@ fn plan<E: MarketQuery>(
             _ => None,
         },
     };
-    let most = if asked.of_range.is_some() || asked.recording.is_some() {
+    let most = if request.of_range.is_some() || request.recording.is_some() {
         shared.longest
     } else {
         usize::MAX
@@ -257,7 +257,7 @@ fn plan<E: MarketQuery>(
         })
     });
     Ok(Plan {
-        asked,
+        request,
         material,
         make,
     })
@@ -269,17 +269,17 @@ async fn respond(
     plan: Plan,
 ) -> Result<Response, Rejection> {
     let Plan {
-        asked,
+        request,
         material,
         make,
     } = plan;
     match material {
-        QueryInputs::Estimated(needed) => estimated(shared, headers, asked, needed, make).await,
+        QueryInputs::Estimated(needed) => estimated(shared, headers, request, needed, make).await,
         QueryInputs::Realised(window) | QueryInputs::Recorded(window) => {
-            realised(shared, headers, asked, window, make).await
+            realised(shared, headers, request, window, make).await
         }
         QueryInputs::TimeRange | QueryInputs::Served(_) => {
-            realised(shared, headers, asked, Window::H24, make).await
+            realised(shared, headers, request, Window::H24, make).await
         }
     }
 }
@@ -289,11 +289,11 @@ async fn respond(
 async fn realised(
     shared: PageState,
     headers: &HeaderMap,
-    asked: Asked,
+    request: ParsedRequest,
     window: Window,
     make: Make,
 ) -> Result<Response, Rejection> {
-    let question = format!("{} {}", asked.spelled(), asked.explain);
+    let question = format!("{} {}", request.spelled(), request.explain);
     let key = CacheKey::Realised { question };
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
@@ -303,9 +303,9 @@ async fn realised(
         changed_at: revision.changed_at,
     };
     // An explanation includes collection sessions and gaps, which can change without a new order.
-    let basis = if let Some(source) = &asked.recording {
+    let basis = if let Some(source) = &request.recording {
         Dependency::Recording(source.clone())
-    } else if asked.explain || asked.of_record {
+    } else if request.explain || request.of_record {
         Dependency::Record
     } else {
         Dependency::Observations
@@ -316,18 +316,19 @@ async fn realised(
         return Ok(named.not_modified());
     }
     let (theirs, of) = (shared.clone(), basis.clone());
-    let (lane, form) = (asked.lane(Lane::Quick), asked.form);
+    let (lane, form) = (request.lane(Lane::Quick), request.form);
     // A slow answer is computed only once, even if the market changes during the computation.
-    let tries = if asked.of_range.is_some() || asked.recording.is_some() || asked.as_of.is_some() {
-        1
-    } else {
-        TRIES
-    };
+    let tries =
+        if request.of_range.is_some() || request.recording.is_some() || request.as_of.is_some() {
+            1
+        } else {
+            TRIES
+        };
     let make = async move {
         let number = theirs.encoded(lane).number();
         let memory = theirs.memory.clone();
         let work = move |market: &Market| {
-            let encode = || encode(&asked, window, market, &make);
+            let encode = || encode(&request, window, market, &make);
             let (revision, body) = at_one_revision(market, &of, tries, encode)?;
             Ok(Realised {
                 number,
@@ -360,7 +361,7 @@ async fn realised(
 async fn estimated(
     shared: PageState,
     headers: &HeaderMap,
-    asked: Asked,
+    request: ParsedRequest,
     needed: RequiredHistory,
     make: Make,
 ) -> Result<Response, Rejection> {
@@ -368,18 +369,18 @@ async fn estimated(
     let standing = shared.market.look_at(&basis).await?;
     let revision = standing.revision.number;
     let key = CacheKey::Estimate {
-        question: asked.spelled(),
+        question: request.spelled(),
         revision,
     };
-    let lane = asked.lane(Lane::Slow);
-    let Asked {
+    let lane = request.lane(Lane::Slow);
+    let ParsedRequest {
         explain,
         as_of,
         form,
         since,
         ..
-    } = asked;
-    let make = estimate(shared.clone(), asked, needed, make);
+    } = request;
+    let make = estimate(shared.clone(), request, needed, make);
     let cached = shared
         .encoded(lane)
         .estimate(&key, standing.now, make)
@@ -406,12 +407,12 @@ async fn estimated(
     };
     let cut = left_out.and_then(|left_out| cut_grid(&cached.body, left_out));
     let is_cut = cut.is_some();
-    let shown = cut.map_or_else(|| cached.body.clone(), |cut| shared.memory.count(cut));
+    let body_sent = cut.map_or_else(|| cached.body.clone(), |cut| shared.memory.count(cut));
     if !explain {
         if plain.is_current(headers) {
             return Ok(plain.not_modified());
         }
-        let mut response = plain.on(of_form(form, shown));
+        let mut response = plain.on(of_form(form, body_sent));
         warn_of_units(&mut response, cached.explain.as_ref());
         if is_cut {
             return Ok(unstored(response, lane));
@@ -450,7 +451,7 @@ async fn estimated(
     let work = move |market: &Market| {
         at_one_revision(market, &Dependency::Observations, TRIES, || {
             let estimate = cached.explain.as_ref();
-            explained(&shown, market, as_of, AnswerRecord::default(), estimate)
+            explained(&body_sent, market, as_of, AnswerRecord::default(), estimate)
         })
     };
     // The estimate is already computed within the limit of its lane. Adding the explanation is quick.
@@ -491,11 +492,11 @@ fn warn_of_units(response: &mut Response, explain: Option<&EstimateBasis>) {
 /// Computes an estimate for the cache.
 async fn estimate(
     shared: PageState,
-    asked: Asked,
+    request: ParsedRequest,
     needed: RequiredHistory,
     make: Make,
 ) -> Result<Estimated, Rejection> {
-    let lane = asked.lane(Lane::Slow);
+    let lane = request.lane(Lane::Slow);
     let encoded = shared.encoded(lane).clone();
     let number = encoded.number();
     let memory = shared.memory.clone();
@@ -515,18 +516,18 @@ async fn estimate(
             number,
             // A historical estimate does not change while time passes.
             until: closed
-                .filter(|_| asked.as_of.is_none())
+                .filter(|_| request.as_of.is_none())
                 .map(|closed| closed.on(needed.lasts)),
             body: memory.count(body),
             explain,
             changed_at: wall_clock(),
         };
         // Only estimates about the present are recorded as served maps.
-        if asked.as_of.is_none()
+        if request.as_of.is_none()
             && let (Some(maps), Some(closed)) = (market.map_recorder(), closed)
         {
             let body = json.map_or_else(|| estimated.body.clone(), |json| memory.count(json));
-            maps.record(served(&asked, &needed.coin, closed, &estimated, body));
+            maps.record(served(&request, &needed.coin, closed, &estimated, body));
         }
         Ok(estimated)
     };
@@ -535,20 +536,20 @@ async fn estimate(
 
 /// The archive record of a served estimate.
 fn served(
-    asked: &Asked,
+    request: &ParsedRequest,
     coin: &str,
     closed: Millis,
     estimated: &Estimated,
     body: Bytes,
 ) -> ServedMap {
-    let params: Vec<String> = asked
+    let params: Vec<String> = request
         .query
         .iter()
         .filter(|(name, _)| *name != "symbol")
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     ServedMap {
-        kind: asked.name,
+        kind: request.name,
         symbol: coin.to_owned(),
         params: params.join("&"),
         closed,
@@ -596,13 +597,13 @@ impl PageState {
 
 /// Computes an answer with `make` and encodes it as JSON.
 fn encode(
-    asked: &Asked,
+    request: &ParsedRequest,
     window: Window,
     market: &Market,
     make: &Make,
 ) -> Result<Vec<u8>, Rejection> {
     let plain = make(market)?;
-    if !asked.explain {
+    if !request.explain {
         return Ok(plain.body);
     }
     if let Some(served_by) = plain.served_by {
@@ -613,13 +614,13 @@ fn encode(
         })?;
         return with_explanation(&plain.body, &explanation);
     }
-    let coverage = market.coverage(asked.as_of, window)?;
+    let coverage = market.coverage(request.as_of, window)?;
     let record = AnswerRecord {
         coverage: Some(coverage),
         earlier: plain.earlier,
         period: plain.period,
     };
-    explained(&plain.body, market, asked.as_of, record, None)
+    explained(&plain.body, market, request.as_of, record, None)
 }
 
 /// Encodes a heatmap in bytes.
@@ -705,7 +706,7 @@ fn explained(
         record,
         estimate,
         sides: estimate.and_then(EstimateBasis::sides),
-        fine: estimate.and_then(EstimateBasis::fine_cells),
+        fine: estimate.and_then(|basis| basis.fine.clone()),
     })?;
     with_explanation(plain, &explanation)
 }

@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    fn asking(pairs: &[(axum::http::HeaderName, String)]) -> HeaderMap {
+    fn conditional(pairs: &[(axum::http::HeaderName, String)]) -> HeaderMap {
         pairs
             .iter()
             .map(|(name, value)| (name.clone(), value.parse().unwrap()))
@@ -185,7 +185,8 @@ mod tests {
 
     #[test]
     fn a_date_counts_only_where_no_tag_is_named() {
-        let current = |pairs: &[_]| at(1_000_500).is_current_at(&asking(pairs), Millis(2_000_000));
+        let current =
+            |pairs: &[_]| at(1_000_500).is_current_at(&conditional(pairs), Millis(2_000_000));
         let date = |seconds| {
             let date = UNIX_EPOCH + Duration::from_secs(seconds);
             (IF_MODIFIED_SINCE, httpdate::fmt_http_date(date))
@@ -217,14 +218,14 @@ mod tests {
             let asked = UNIX_EPOCH + Duration::from_millis(u64::try_from(taken).unwrap());
             let changed_again = taken + wait;
             for date in [sent[LAST_MODIFIED].to_str().unwrap().to_owned(), httpdate::fmt_http_date(asked)] {
-                let headers = asking(&[(IF_MODIFIED_SINCE, date)]);
+                let headers = conditional(&[(IF_MODIFIED_SINCE, date)]);
                 let now = Millis(changed_again + later);
                 prop_assert!(!at(changed_again).is_current_at(&headers, now));
             }
             // Once the second of the first change is over, the date of the copy is valid until the next change.
             if taken / 1000 > changed / 1000 {
                 let date = sent[LAST_MODIFIED].to_str().unwrap().to_owned();
-                let headers = asking(&[(IF_MODIFIED_SINCE, date)]);
+                let headers = conditional(&[(IF_MODIFIED_SINCE, date)]);
                 prop_assert!(at(changed).is_current_at(&headers, Millis(changed_again)));
             }
         }

@@ -54,8 +54,8 @@ impl Page {
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
         self.0.push_str(name);
-        for (place, (label, text)) in labels.iter().enumerate() {
-            let before = if place == 0 { '{' } else { ',' };
+        for (index, (label, text)) in labels.iter().enumerate() {
+            let before = if index == 0 { '{' } else { ',' };
             let _ = write!(self.0, "{before}{label}=\"{}\"", escaped(text));
         }
         let _ = writeln!(
@@ -217,11 +217,11 @@ impl Page {
                 "Exchange time of the last order.",
             ),
         ];
-        for (place, (name, help)) in of_day.into_iter().enumerate() {
+        for (index, (name, help)) in of_day.into_iter().enumerate() {
             self.metric(name, "gauge", help);
             for venue in &state.venues {
                 let labels = [("exchange", venue.exchange.as_str())];
-                match place {
+                match index {
                     0 => venue
                         .connected_share
                         .into_iter()

@@ -84,8 +84,8 @@ impl LastState {
         }
         // Computing the coverage of a large table takes long, so a blocking thread does it.
         let theirs = Arc::clone(market);
-        let look = spawn_blocking(move || MarketState::of(&theirs));
-        let state = Arc::new(look.await.map_err(Refusal::defect)?);
+        let reading = spawn_blocking(move || MarketState::of(&theirs));
+        let state = Arc::new(reading.await.map_err(Refusal::defect)?);
         *read = Some((Instant::now(), Arc::clone(&state)));
         Ok(state)
     }

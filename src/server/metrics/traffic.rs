@@ -29,7 +29,7 @@ pub(crate) struct Traffic {
     pub(crate) turned_away: AtomicU64,
     seats: Arc<ConnectionSlots>,
     /// A permit for each further event stream that may be opened.
-    places: Arc<Semaphore>,
+    free_streams: Arc<Semaphore>,
     /// Maximum number of open event streams.
     pub(crate) streams: usize,
 }
@@ -51,13 +51,17 @@ pub(crate) struct Latencies {
 }
 
 impl Traffic {
-    /// Creates counters of zero. `seats` and `places` count the open connections and streams.
-    pub(crate) fn of(seats: Arc<ConnectionSlots>, places: Arc<Semaphore>, streams: usize) -> Self {
+    /// Creates counters of zero. `seats` and `free_streams` count the open connections and streams.
+    pub(crate) fn of(
+        seats: Arc<ConnectionSlots>,
+        free_streams: Arc<Semaphore>,
+        streams: usize,
+    ) -> Self {
         Self {
             asked: Mutex::default(),
             turned_away: AtomicU64::new(0),
             seats,
-            places,
+            free_streams,
             streams,
         }
     }
@@ -69,7 +73,8 @@ impl Traffic {
 
     /// Number of open event streams.
     pub(crate) fn followed(&self) -> usize {
-        self.streams.saturating_sub(self.places.available_permits())
+        self.streams
+            .saturating_sub(self.free_streams.available_permits())
     }
 
     pub(crate) fn asked(&self) -> MutexGuard<'_, RequestCounts> {

@@ -197,25 +197,25 @@ async fn a_copy_of_a_second_that_is_over_is_known_by_its_date() {
 async fn no_name_ever_stands_for_two_answers() {
     let (shared, service, feed) = growing();
     let mut known: HashMap<String, Bytes> = HashMap::new();
-    let mut places: Vec<String> = Vec::new();
+    let mut uris: Vec<String> = Vec::new();
     for (path, _, _) in paths() {
         for query in [
             "?explain=0",
             "?explain=1",
             "?explain=1&as_of=2026-06-10T18:00:00Z",
         ] {
-            places.push(format!("{path}{query}"));
+            uris.push(format!("{path}{query}"));
         }
     }
     for i in 0..4_i64 {
-        for place in &places {
+        for uri in &uris {
             for _ in 0..2 {
-                let (status, headers, body) = get(&service, place, &[]).await;
-                assert_eq!(status, StatusCode::OK, "{place}");
+                let (status, headers, body) = get(&service, uri, &[]).await;
+                assert_eq!(status, StatusCode::OK, "{uri}");
                 let first = known
                     .entry(text(&headers, &ETAG).to_owned())
                     .or_insert_with(|| body.clone());
-                assert_eq!(*first, body, "{place}");
+                assert_eq!(*first, body, "{uri}");
             }
         }
         let mut late = order("okx", "BTCUSDT", Side::Long, 10 - 5 * i, 500 + i);
@@ -224,7 +224,7 @@ async fn no_name_ever_stands_for_two_answers() {
         feed.append((vec![late], bars, Vec::new())).unwrap();
     }
     // The data changed during the test, so each query had more than one answer.
-    assert!(known.len() > 2 * places.len(), "{}", known.len());
+    assert!(known.len() > 2 * uris.len(), "{}", known.len());
     assert!(shared.encoded(Lane::Quick).made() > 4);
 }
 

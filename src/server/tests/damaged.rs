@@ -68,8 +68,8 @@ async fn a_newest_day_cut_short_is_marked_in_every_answer_and_a_gap() {
     );
     let reason = file["reason"].as_str().unwrap();
     assert!(reason.contains("bytes, but was written with"), "{reason}");
-    let place = folder.0.display().to_string();
-    assert!(!said.to_string().contains(&place), "{said}");
+    let path = folder.0.display().to_string();
+    assert!(!said.to_string().contains(&path), "{said}");
 }
 
 #[tokio::test]

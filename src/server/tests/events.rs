@@ -112,7 +112,7 @@ pub(super) fn grow(feed: &MarketFeed, orders: impl IntoIterator<Item = ObservedO
         .unwrap();
 }
 
-pub(super) fn numbered(usd: i64) -> ObservedOrder {
+pub(super) fn order_of_cents(usd: i64) -> ObservedOrder {
     let venue = if usd % 2 == 0 { "okx" } else { "bybit" };
     let pair = if usd % 3 == 0 { "ETHUSDT" } else { "BTCUSDT" };
     let mut order = order(venue, pair, Side::Long, usd % 5, usd);
@@ -120,7 +120,7 @@ pub(super) fn numbered(usd: i64) -> ObservedOrder {
     order
 }
 
-fn usd(event: &Event) -> i64 {
+fn usd_of(event: &Event) -> i64 {
     let value: Decimal = event.data["value_usd"].as_str().unwrap().parse().unwrap();
     (value * Decimal::from(100)).try_into().unwrap()
 }
@@ -130,7 +130,7 @@ async fn an_order_is_an_event_in_the_shape_of_a_row() {
     let (_, service, feed) = growing(100);
     let mut reader = Reader::open(&service, PATH, None).await;
     assert_eq!(reader.block().await[0], "retry: 1000");
-    grow(&feed, [numbered(1)]);
+    grow(&feed, [order_of_cents(1)]);
     let event = reader.event().await;
     let (_, page) = get_json(&service, "/api/liquidations").await;
     assert_eq!(page["data"][0], event.data);
@@ -141,11 +141,11 @@ async fn an_order_is_an_event_in_the_shape_of_a_row() {
 #[tokio::test]
 async fn what_arrived_before_is_not_in_a_stream_that_names_no_place() {
     let (_, service, feed) = growing(100);
-    grow(&feed, [numbered(1)]);
+    grow(&feed, [order_of_cents(1)]);
     let mut reader = Reader::open(&service, PATH, None).await;
     reader.block().await;
-    grow(&feed, [numbered(2)]);
-    assert_eq!(usd(&reader.event().await), 2);
+    grow(&feed, [order_of_cents(2)]);
+    assert_eq!(usd_of(&reader.event().await), 2);
 }
 
 #[tokio::test]
@@ -162,7 +162,7 @@ async fn filters_are_those_of_the_pages() {
         reader.block().await;
         readers.push(reader);
     }
-    grow(&feed, (1..=12).map(numbered));
+    grow(&feed, (1..=12).map(order_of_cents));
     for (reader, wanted) in readers.iter_mut().zip([
         vec![1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
         vec![1, 2, 4, 5, 7, 8, 10, 11],
@@ -170,7 +170,7 @@ async fn filters_are_those_of_the_pages() {
         vec![6, 12],
     ]) {
         let events = reader.events(wanted.len()).await;
-        assert_eq!(events.iter().map(usd).collect::<Vec<_>>(), wanted);
+        assert_eq!(events.iter().map(usd_of).collect::<Vec<_>>(), wanted);
     }
     for (query, parameter) in [
         ("?symbol=OKX:BTC", "symbol"),
@@ -186,6 +186,62 @@ async fn filters_are_those_of_the_pages() {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{query}");
         assert_eq!(answer["error"]["parameter"], parameter);
     }
+}
+
+#[tokio::test]
+async fn a_reader_that_is_too_slow_for_the_broadcast_loses_no_order() {
+    let (_, service, feed) = growing(1000);
+    let mut slow = Reader::open(&service, PATH, None).await;
+    slow.block().await;
+    let mut slow_and_filtered = Reader::open(&service, &format!("{PATH}?exchange=okx"), None).await;
+    slow_and_filtered.block().await;
+    let mut fast = Reader::open(&service, PATH, None).await;
+    fast.block().await;
+    // More pages than the broadcast retains.
+    for usd in 1..=100 {
+        grow(&feed, [order_of_cents(usd)]);
+        assert_eq!(usd_of(&fast.event().await), usd);
+    }
+    let events = slow.events(100).await;
+    assert!(events.iter().map(usd_of).eq(1..=100));
+    let events = slow_and_filtered.events(50).await;
+    assert!(events.iter().map(usd_of).eq((1..=50).map(|half| 2 * half)));
+    // Both are at the newest order again.
+    grow(&feed, [order_of_cents(102)]);
+    for reader in [&mut slow, &mut slow_and_filtered, &mut fast] {
+        assert_eq!(usd_of(&reader.event().await), 102);
+    }
+}
+
+#[tokio::test]
+async fn readers_that_come_after_all_others_have_left_get_the_next_order() {
+    let (_, service, feed) = growing(100);
+    for usd in 1..=3 {
+        let mut reader = Reader::open(&service, PATH, None).await;
+        reader.block().await;
+        grow(&feed, [order_of_cents(usd)]);
+        assert_eq!(usd_of(&reader.event().await), usd);
+        drop(reader);
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_reader_of_orders_and_cascades_resumes_at_the_id_of_an_order() {
+    let (_, service, feed) = growing(100);
+    let uri = format!("{PATH}?events=orders,cascades");
+    let mut reader = Reader::open(&service, &uri, None).await;
+    reader.block().await;
+    grow(&feed, [order_of_cents(1)]);
+    let first = reader.event().await;
+    assert!(first.id.contains('~'), "{}", first.id);
+    grow(&feed, [order_of_cents(2)]);
+    let second = reader.event().await;
+    let mut again = Reader::open(&service, &uri, Some(&first.id)).await;
+    let resumed = again.event().await;
+    let position = |event: &Event| event.id.split('~').next().map(str::to_owned);
+    assert_eq!(resumed.data, second.data);
+    assert_eq!(position(&resumed), position(&second));
 }
 
 #[tokio::test]
@@ -205,7 +261,7 @@ async fn the_index_lists_the_stream_as_an_extension() {
 async fn an_unknown_position_gives_a_gap_event() {
     let (market, service, feed) = growing(3);
     let lost = market.newest().unwrap().to_string();
-    grow(&feed, (1..=5).map(numbered));
+    grow(&feed, (1..=5).map(order_of_cents));
     for id in [lost.as_str(), "nonsense", "1f-9"] {
         let mut reader = Reader::open(&service, PATH, Some(id)).await;
         let event = reader.event().await;
@@ -216,21 +272,21 @@ async fn an_unknown_position_gives_a_gap_event() {
     // A reader that resumes from the unknown position gets a gap event, and after it the next order.
     let mut reader = Reader::open(&service, PATH, Some(&lost)).await;
     reader.event().await;
-    grow(&feed, [numbered(6)]);
-    assert_eq!(usd(&reader.event().await), 6);
+    grow(&feed, [order_of_cents(6)]);
+    assert_eq!(usd_of(&reader.event().await), 6);
 }
 
 #[tokio::test]
 async fn the_header_is_newer_than_the_address() {
     let (market, service, feed) = growing(100);
     let start = market.newest().unwrap();
-    grow(&feed, (1..=4).map(numbered));
+    grow(&feed, (1..=4).map(order_of_cents));
     let uri = format!("{PATH}?last_event_id={start}");
     let mut reader = Reader::open(&service, &uri, None).await;
     let first = reader.event().await;
-    assert_eq!(usd(&first), 1);
+    assert_eq!(usd_of(&first), 1);
     let mut reader = Reader::open(&service, &uri, Some(&first.id)).await;
-    assert_eq!(usd(&reader.event().await), 2);
+    assert_eq!(usd_of(&reader.event().await), 2);
 }
 
 #[tokio::test]
@@ -241,7 +297,7 @@ async fn an_idle_stream_sends_keep_alives() {
     let service = routes(shared);
     let mut reader = Reader::open(&service, &format!("{PATH}?exchange=okx"), None).await;
     reader.block().await;
-    grow(&feed, [numbered(1)]);
+    grow(&feed, [order_of_cents(1)]);
     // The order is filtered out, but the keep-alive comment has the position after it. A reconnect does not read it
     // again.
     loop {
@@ -282,7 +338,7 @@ proptest! {
             let total: i64 = growths.iter().sum();
             let mut next = 1;
             for number in growths {
-                grow(&feed, (next..next + number).map(numbered));
+                grow(&feed, (next..next + number).map(order_of_cents));
                 next += number;
             }
             let mut seen = Vec::new();
@@ -291,12 +347,12 @@ proptest! {
                 let mut reader = Reader::open(&service, PATH, Some(&id)).await;
                 for event in reader.events(cut.min(left)).await {
                     id.clone_from(&event.id);
-                    seen.push(usd(&event));
+                    seen.push(usd_of(&event));
                 }
             }
             let left = usize::try_from(total).unwrap() - seen.len();
             let mut reader = Reader::open(&service, PATH, Some(&id)).await;
-            seen.extend(reader.events(left).await.iter().map(usd));
+            seen.extend(reader.events(left).await.iter().map(usd_of));
             assert_eq!(seen, (1..=total).collect::<Vec<_>>());
         });
     }

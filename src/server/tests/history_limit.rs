@@ -103,7 +103,7 @@ async fn equal_questions_about_the_past_are_one_piece_of_work() {
         .await
         .unwrap();
     // There are more queries than the limit admits. But all are equal, so they share one computation.
-    let asking: Vec<_> = (0..30)
+    let requests: Vec<_> = (0..30)
         .map(|_| {
             let service = service.clone();
             tokio::spawn(async move { plain(&service, &earlier(1)).await })
@@ -117,7 +117,7 @@ async fn equal_questions_about_the_past_are_one_piece_of_work() {
     }
     drop(worker);
     let mut bodies = Vec::new();
-    for answer in join_all(asking).await {
+    for answer in join_all(requests).await {
         let (status, _, body) = answer.unwrap();
         assert_eq!(status, StatusCode::OK);
         bodies.push(body);
@@ -252,7 +252,7 @@ async fn concurrent_questions_are_checked_against_the_bound_in_turn() {
         answer_memory: most,
         ..Limits::default()
     });
-    let asking = (0..60).map(|number| {
+    let requests = (0..60).map(|number| {
         let service = service.clone();
         let model = 1 + number % 3;
         let range = ["12h", "1d", "3d", "7d"][number % 4];
@@ -265,7 +265,7 @@ async fn concurrent_questions_are_checked_against_the_bound_in_turn() {
             service.oneshot(asked).await.unwrap()
         }
     });
-    let unread: Vec<Response> = join_all(asking.map(tokio::spawn))
+    let unread: Vec<Response> = join_all(requests.map(tokio::spawn))
         .await
         .into_iter()
         .map(Result::unwrap)

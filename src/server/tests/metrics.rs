@@ -7,7 +7,7 @@ use axum::routing::get;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use super::events::{grow, growing, numbered};
+use super::events::{grow, growing, order_of_cents};
 use super::ready::{Folder, recorded};
 use super::sockets::{Running, header};
 use super::*;
@@ -217,7 +217,7 @@ async fn whoever_follows_and_whoever_goes_before_the_answer_is_counted() {
     readers.pop().unwrap().reset();
     // The server notices that a client has closed a stream only when it sends something.
     becomes(&server, "liqdata_streams", 2.0, || {
-        grow(&feed, [numbered(1)]);
+        grow(&feed, [order_of_cents(1)]);
     })
     .await;
 

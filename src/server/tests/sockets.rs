@@ -359,9 +359,9 @@ async fn the_one_that_makes_room_is_the_idlest() {
     more.ask("/").await;
     assert_eq!(more.answer().await.1, "hello");
     assert_eq!(peers[1].rest().await, "");
-    for place in [0, 2] {
-        peers[place].ask("/").await;
-        assert_eq!(peers[place].answer().await.1, "hello");
+    for index in [0, 2] {
+        peers[index].ask("/").await;
+        assert_eq!(peers[index].answer().await.1, "hello");
     }
     server.stop().await;
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::events::{grow, growing, numbered};
+use super::events::{grow, growing, order_of_cents};
 use super::sockets::{Peer, Running, header};
 use super::*;
 use crate::server::{Access, Limits, ServerSettings, Tokens};
@@ -173,7 +173,7 @@ async fn a_stream_ends_when_its_token_leaves_the_file() {
     assert_eq!(revoked.status().await, 401);
 
     // The stream of the other token goes on.
-    grow(&feed, [numbered(7)]);
+    grow(&feed, [order_of_cents(7)]);
     valid.until("\"value_usd\":\"0.07\"").await;
     server.stop().await;
     std::fs::remove_file(&file).unwrap();
