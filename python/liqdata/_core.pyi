@@ -34,8 +34,10 @@ __all__ = [
     "archive_lists",
     "bracketed",
     "brackets",
+    "cluster_columns",
     "coin",
     "column",
+    "column_step",
     "days_of",
     "decode",
     "decode_all",
@@ -51,9 +53,11 @@ __all__ = [
     "ingest_tables",
     "ingests",
     "instant",
+    "interval_ends",
     "limits",
     "liquidation_price",
     "live_module",
+    "map_clusters",
     "max_leverage",
     "merge_archives",
     "model_version",
@@ -65,6 +69,7 @@ __all__ = [
     "scattered",
     "span",
     "sparse",
+    "swept",
     "symbol",
     "time_unit",
     "undo_ingest",
@@ -156,6 +161,15 @@ def liquidation_price(
     of_entry: bool,
     of: tuple[str, str, float] | None,
 ) -> float: ...
+def swept(
+    map: object, shorts: npt.NDArray[np.bool_], low: float, high: float
+) -> tuple[tuple[list[float], list[float]] | None, tuple[str, float] | None]: ...
+def map_clusters(map: object, shorts: npt.NDArray[np.bool_]) -> Table: ...
+def cluster_columns() -> str: ...
+def interval_ends(
+    interval: dict[str, Any], side: str, distances: npt.NDArray[np.float64], cells: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+def column_step(times: npt.NDArray[np.int64]) -> int | None: ...
 def model_version(number: int) -> str: ...
 def sparse(
     body: bytes, name: str

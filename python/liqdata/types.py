@@ -36,6 +36,7 @@ __all__ = [
     "ChartRow",
     "ClientOptions",
     "Cluster",
+    "ClusterRow",
     "CoinRow",
     "CollectorStatus",
     "Completeness",
@@ -415,6 +416,20 @@ class TruthRow(TypedDict):
     ratio_2pct: float
     ratio_5pct: float
     ratio_10pct: float
+
+
+class ClusterRow(TypedDict):
+    """One cluster of a liquidation map; amounts are in the units of the map."""
+
+    side: Side
+    low_price: float
+    high_price: float
+    peak_price: float
+    distance_pct: float
+    amount: float
+    side_share: float
+    low_amount: float | None
+    high_amount: float | None
 
 
 class BarRow(TypedDict):

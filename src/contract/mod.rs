@@ -61,7 +61,7 @@ pub use realised::overview::Overview;
 pub use realised::stream::{Stream, StreamEvents};
 pub use realised::undercount::Undercount;
 pub use refusal::BadQuery;
-pub use reply::{Data, Datum, EndpointReply, Member, Members, ObjectShape, ReplyShape};
+pub use reply::{Data, Datum, EndpointReply, Member, Members, ObjectShape, ReplyShape, RowShape};
 pub use time::{At, Bound, Period};
 
 /// Response header that marks a server with a simulated market.

@@ -10,8 +10,8 @@ use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
 use crate::contract::estimates::grid_bytes::{GRID_TYPE, GridValues};
 use crate::contract::realised::cascades::Cascades;
 use crate::contract::realised::stream::Stream;
-use crate::contract::reply::{ReplyShape, object_schema as object, row, titled};
-use crate::model::{CascadeRow, Column, Record, Vocabulary};
+use crate::contract::reply::{ReplyShape, RowShape, object_schema as object, row, titled};
+use crate::model::{CascadeRow, Vocabulary};
 
 /// Path of the `OpenAPI` document.
 pub const OPENAPI: &str = "/openapi.json";
@@ -128,7 +128,7 @@ fn operation(entry: &EndpointEntry, tag: &str) -> Value {
             "schema": event,
             "x-events": {
                 "message": schema_of(entry),
-                (Stream::CASCADE): row_of(Cascades::NAME, CascadeRow::COLUMNS),
+                (Stream::CASCADE): row_of(Cascades::NAME, RowShape::of::<CascadeRow>()),
             },
         }})
     } else {
@@ -240,19 +240,19 @@ fn words<W: Vocabulary>() -> Vec<&'static str> {
 /// Returns the JSON schema of a reply without its envelope; for a stream, that of one event.
 fn schema_of(entry: &EndpointEntry) -> Value {
     match entry.reply {
-        ReplyShape::Rows(columns) => json!({"type": "array", "items": row_of(entry.name, columns)}),
-        ReplyShape::Events(columns) => row_of(entry.name, columns),
+        ReplyShape::Rows(shape) => json!({"type": "array", "items": row_of(entry.name, shape)}),
+        ReplyShape::Events(shape) => row_of(entry.name, shape),
         ReplyShape::Object(object) => (object.schema)(),
     }
 }
 
 /// Returns the JSON schema of a row of the endpoint `name`.
-fn row_of(name: &str, columns: &[Column]) -> Value {
+fn row_of(name: &str, shape: RowShape) -> Value {
     let words = name.split('_').map(|word| {
         let (first, rest) = word.split_at(1.min(word.len()));
         format!("{}{rest}", first.to_ascii_uppercase())
     });
-    titled(&format!("{}Row", words.collect::<String>()), row(columns))
+    titled(&format!("{}Row", words.collect::<String>()), row(shape))
 }
 
 /// Moves every schema with a title to `schemas`, and refers to it by its title.

@@ -26,7 +26,10 @@ pub use estimate::grid::{FineGrid, map_step};
 pub use estimate::heatmap::{HeatmapGrid, Model};
 pub use estimate::labels::{EstimateLabels, EstimateView, Headline, ServedBy, Units};
 pub use estimate::levels::{LevelTier, TierLevels};
-pub use estimate::liquidation_map::{BinWidth, LiquidationMap, MapBin, MapSource, Measured};
+pub use estimate::liquidation_map::{
+    BinBounds, BinWidth, LiquidationMap, MapBin, MapSource, Measured,
+};
+pub use estimate::map_cluster::MapCluster;
 pub use estimate::max_pain::{Cluster, MaxPain, Pain};
 pub use estimate::opened::Opened;
 pub use estimate::span::{

@@ -77,6 +77,10 @@ mod _core {
     #[pymodule_export]
     use crate::python::rows::batches::{ArrowBatches, ParquetFile};
     #[pymodule_export]
+    use crate::python::rows::map_arrays::{
+        cluster_columns, column_step, interval_ends, map_clusters, swept,
+    };
+    #[pymodule_export]
     use crate::python::rows::reply_object::Reply;
     #[pymodule_export]
     use crate::python::rows::rows::Table;

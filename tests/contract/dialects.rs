@@ -151,6 +151,9 @@ fn grid(asked: &Heatmap, sheet: Sheet) -> Result<HeatmapGrid, DecodeError> {
         matrix,
         labels: EstimateLabels::default(),
         outside: None,
+        step: None,
+        row_step: None,
+        edges: None,
     })
 }
 

@@ -167,6 +167,9 @@ fn any_heatmap() -> impl Strategy<Value = HeatmapGrid> {
                                 short_usd,
                             }
                         }),
+                        step: None,
+                        row_step: None,
+                        edges: None,
                     }
                 },
             )
@@ -262,6 +265,9 @@ proptest! {
             labels,
             outside,
             within,
+            fine: None,
+            bounds: None,
+            clusters: None,
         };
         let text = serde_json::to_value(LiquidationMap { tiers: tiers.clone(), ..map.clone() }).unwrap();
         let mut read = LiquidationMap::decode(text.to_string().as_bytes()).unwrap();

@@ -2,11 +2,21 @@
 
 use super::*;
 
+/// A reply without the coins that are computed for its rows.
+fn without_coins(reply: &str) -> String {
+    let mut parts = reply.split(r#","coin":""#);
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |read, part| read + part.split_once('"').unwrap().1)
+}
+
 #[test]
 fn every_fixture_reads_and_writes_back_the_same() {
     for &name in NAMES {
         let text = fixture(name);
-        let written = answer(name, &text);
+        let mut written = answer(name, &text);
+        if [Orders::NAME, Largest::NAME].contains(&name) {
+            written = without_coins(&written);
+        }
         let (was, is): (Value, Value) = (
             serde_json::from_str(&text).unwrap(),
             serde_json::from_str(&written).unwrap(),

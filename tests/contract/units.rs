@@ -125,7 +125,7 @@ fn one_row_of_another_unit_does_not_change_the_unit_of_a_reply() {
         ("1781134737006", "1781134737"),
     ] {
         let body = with("orders", early, late);
-        assert!(answer("orders", &body).contains(&format!("\"timestamp\":{late}}}")));
+        assert!(answer("orders", &body).contains(&format!("\"timestamp\":{late},")));
     }
     let body = with("orders", "1781135954140", "1781135954140000");
     let damage = damage("orders", &body);

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use liqdata::engine::{EngineError, MapOptions, Observations, heatmap, heatmaps, liqmap, liqmaps};
+use liqdata::engine::{
+    EngineError, MapOptions, Observations, heatmap, heatmaps, liqmap, liqmap_with, liqmaps, swept,
+};
 use liqdata::model::{
-    Chosen, HeatmapRange, MapRange, Millis, Model, Opened, ShownPrices, Side, Specification,
+    Chosen, HeatmapRange, LiquidationMap, MapRange, Millis, Model, Opened, ShownPrices, Side,
+    Specification,
 };
 use proptest::prelude::*;
 
@@ -239,4 +242,42 @@ fn an_instant_before_the_first_bar_is_refused_and_the_others_are_answered() {
         )
         .is_empty()
     );
+}
+
+#[test]
+fn a_map_that_shows_a_part_of_the_prices_crosses_as_much_as_the_whole_map() {
+    let observations = swinging(&[]);
+    let view = observations.at(None);
+    let options = |shown| MapOptions {
+        shown,
+        ..MapOptions::of(MapRange::All)
+    };
+    let map = |shown| liqmap_with(&view, "BTC", options(shown), None).unwrap();
+    let whole = map(ShownPrices::ALL);
+    let price = whole.reply.current_price;
+    let bounds = ShownPrices {
+        low: Some(0.9 * price),
+        high: Some(1.1 * price),
+        ..ShownPrices::ALL
+    };
+    let part = map(bounds).reply;
+    let cells = |map: &LiquidationMap| map.fine.as_ref().unwrap().usd.len();
+    assert!(cells(&part) < cells(&whole.reply));
+    let mut crossed = 0;
+    for share in [0.0, 0.0003, 0.01, 0.05, 0.08] {
+        let ends = (price * (1.0 - share), price * (1.0 + share));
+        let found = swept(&part, ends.0, ends.1).unwrap();
+        assert_eq!(found, swept(&whole.reply, ends.0, ends.1).unwrap());
+        crossed += found.iter().flatten().filter(|usd| **usd > 0.0).count();
+    }
+    assert!(crossed > 0);
+    let beyond = swept(&part, 0.2 * price, price).unwrap_err();
+    assert_eq!(beyond.side, Side::Long);
+    assert!((beyond.missing - part.outside.unwrap().long_usd).abs() < 1e-9);
+    // The explanation has all cells.
+    let explained = LiquidationMap {
+        fine: whole.explain.fine,
+        ..part
+    };
+    assert!(swept(&explained, 0.2 * price, price).is_ok());
 }

@@ -7,6 +7,8 @@ const reply = {
     model: 2,
     updatedAt: 1_000_000,
     currentPrice: 100,
+    stepMs: 600_000,
+    rowStep: 0.01,
     prices: [99, 100, 101, 102].map((_, i) => 99 * Math.exp(i * 0.01)),
     times: [600_000, 1_200_000, 1_500_000],
     matrix: [
@@ -110,7 +112,7 @@ describe("a grid", () => {
         const cut = { ...reply, times, matrix, begin: 1_200_000, since: 1_200_000 };
         const after = gridOfBytes(bytes("f32", 1, 33, cut), before);
         expect([...after.times]).toEqual([1_200_000, 1_800_000, 2_000_000]);
-        expect([after.columns, after.every]).toEqual([3, 600_000]);
+        expect([after.columns, after.stepMs]).toEqual([3, 600_000]);
         const rows = [0, 1, 2, 3].map((row) => [0, 1, 2].map((column) => valueAt(after, row, column)));
         expect(rows).toEqual(reply.matrix.map((line, row) => [line[1] ?? Number.NaN, 20 + row, 30 + row]));
         expect(() => gridOfBytes(bytes("f32", 1, 33, cut))).toThrow(/without those before/);
@@ -121,16 +123,19 @@ describe("a grid", () => {
     });
 });
 
-it("places prices among rows that are not equally far apart", () => {
-    const prices = [1900, 1950.5, 2100, 2300.25];
-    const grid = gridOfJson({ ...reply, prices });
-    prices.forEach((price, row) => {
+it("places prices among rows by the edges that the server sends", () => {
+    const edges = [1800, 1920, 2000, 2200, 2400];
+    const grid = gridOfJson({ ...reply, prices: [1900, 1950.5, 2100, 2300.25], rowStep: undefined, edges });
+    for (let row = 0; row < 4; row++) {
+        expect(bandOf(grid, row)).toEqual([edges[row], edges[row + 1]]);
         const [low, high] = bandOf(grid, row);
-        expect(low).toBeLessThan(price);
-        expect(high).toBeGreaterThan(price);
-        expect([rowOf(grid, price), rowOf(grid, low), rowOf(grid, high * 0.999999)]).toEqual([row, row, row]);
-    });
-    expect(bandOf(grid, 1)).toEqual([(1900 + 1950.5) / 2, (1950.5 + 2100) / 2]);
-    expect([rowOf(grid, 1800), rowOf(grid, 2500)]).toEqual([-1, -1]);
-    expect(gridOfJson(reply).edges).toBeUndefined();
+        expect([rowOf(grid, low), rowOf(grid, high * 0.999999)]).toEqual([row, row]);
+    }
+    expect([rowOf(grid, 1799), rowOf(grid, 2500)]).toEqual([-1, -1]);
+});
+
+it("takes the length of a column from the server", () => {
+    const grid = gridOfJson({ ...reply, times: [600_000, 700_000], stepMs: 300_000 });
+    expect(spanOf(grid, 0)).toEqual([300_000, 600_000]);
+    expect(spanOf(grid, 1)).toEqual([600_000, 700_000]);
 });

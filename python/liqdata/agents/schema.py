@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from liqdata import _core
 from liqdata.endpoints.contract import endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["argument", "arguments", "column", "columns_of", "iso", "json_row", "output", "paging", "rows_schema"]
+__all__ = [
+    "argument",
+    "arguments",
+    "cluster_columns",
+    "column",
+    "columns_of",
+    "iso",
+    "json_row",
+    "output",
+    "paging",
+    "rows_schema",
+]
 
 MOST_ROWS = 500
 FEW_ROWS = 50
@@ -70,6 +83,11 @@ def column(name: str, kind: str, meaning: str, unit: str = "") -> dict[str, Any]
 def columns_of(endpoint: str) -> list[dict[str, Any]]:
     """The columns of the rows of an endpoint."""
     return endpoints()[endpoint].reply_columns({})
+
+
+def cluster_columns() -> list[dict[str, Any]]:
+    """The columns of the clusters of a map."""
+    return list(json.loads(_core.cluster_columns()))
 
 
 def rows_schema(columns: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

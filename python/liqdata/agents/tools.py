@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from liqdata.errors import BadQuery
 
-from . import clusters, schema
+from . import schema
 from .schema import argument, arguments, column, columns_of
 from .texts import NOTE_COLUMNS, SCORES
 
@@ -118,7 +118,7 @@ def _whole(endpoint: str) -> Callable[[Any, dict[str, Any], int, int], Found]:
 
 def _clusters(of: Any, given: dict[str, Any], offset: int, count: int) -> Found:
     found = of.liqmap(explain=True, **given)
-    return _part(clusters.clusters(found), clusters.COLUMNS, offset, count, of=found)
+    return _part(found.clusters(), schema.cluster_columns(), offset, count, of=found)
 
 
 def _levels(of: Any, given: dict[str, Any], offset: int, count: int) -> Found:
@@ -269,7 +269,7 @@ TOOLS = {
             "bounds, amount and distance. An estimate, not a forecast; call score_note for how sure it is.",
             "estimate",
             arguments("liqmap", ("symbol", "range", "model", "exchange", "opened")),
-            (clusters.COLUMNS,),
+            (schema.cluster_columns(),),
             _clusters,
         ),
         _tool(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from liqdata.agents.clusters import clusters
 from liqdata.calls.arguments import symbols, usd
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class _Approaches:
                 yield "through", cluster
             else:
                 known.append(cluster)
-        found = [cluster for cluster in clusters(grid) if cluster["amount"] >= least]
+        found: list[dict[str, Any]] = [{**row} for row in grid.clusters() if row["amount"] >= least]
         now = []
         for cluster in found:
             same = [each for each in before if _overlap(each, cluster)]

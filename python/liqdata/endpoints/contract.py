@@ -41,11 +41,12 @@ class Endpoint(NamedTuple):
     extension: bool
 
     def reply_columns(self, asked: Mapping[str, object]) -> list[dict[str, Any]]:
-        """The columns of the reply to a request with these parameters."""
+        """The columns of the rows in Python that answer a request with these parameters."""
         return [
             column
             for column in self.columns
-            if column["name"] not in _OPTIONAL_COLUMNS or asked.get(_OPTIONAL_COLUMNS[column["name"]], False)
+            if not column.get("extension")
+            and (column["name"] not in _OPTIONAL_COLUMNS or asked.get(_OPTIONAL_COLUMNS[column["name"]], False))
         ]
 
 

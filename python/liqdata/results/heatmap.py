@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 
+from liqdata import _core
 from liqdata.calls.traceback import public_methods
 
 from .grid import Grid, documented
-from .interval import interval_ends, interval_of
 from .members import HeatmapGridMembers
 from .units import EXPECTED, EXPECTING, EXPOSED, RELATIVE, VENDOR, VIEWS
 
@@ -70,6 +70,9 @@ class Heatmap(Grid, HeatmapGridMembers):
     outside : dict, optional
         Amounts at prices that the map does not show: ``long_usd`` and ``short_usd``, arrays of shape (T,), float64.
         ``None`` if the service does not send them. Ignored by ``==``.
+    step : int, optional
+        Length of a column in milliseconds; the last column may be shorter. ``None`` if it is unknown: the service does
+        not send it, and there are fewer than three columns. Ignored by ``==``.
 
     Examples
     --------
@@ -82,6 +85,13 @@ class Heatmap(Grid, HeatmapGridMembers):
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
     parted: tuple[npt.NDArray[Any], ...] | None = field(default=None, compare=False, kw_only=True)
     bars: Rows[BarRow] | Callable[[], Rows[BarRow] | None] | None = field(default=None, compare=False, kw_only=True)
+    step: int | None = field(default=None, compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Derive the length of a column from the times if the service does not send it."""
+        if self.step is None:
+            times = self.times.astype("datetime64[ms]").astype("int64")
+            object.__setattr__(self, "step", _core.column_step(times))
 
     _arrays: ClassVar[tuple[str, ...]] = ("matrix",)
     _picture: ClassVar[str] = "heatmap"
@@ -89,9 +99,8 @@ class Heatmap(Grid, HeatmapGridMembers):
     @property
     def span(self) -> tuple[int, int]:
         """Start and end of the columns, epoch milliseconds."""
-        ends = self.times[:2].astype("datetime64[ms]").astype("int64").tolist()
-        width = ends[1] - ends[0] if len(ends) > 1 else 60 * 60 * 1000
-        return ends[0] - width, int(self.times[-1].astype("datetime64[ms]").astype("int64"))
+        first, last = self.times[[0, -1]].astype("datetime64[ms]").astype("int64").tolist()
+        return first - (self.step or last - first or 60 * 60 * 1000), last
 
     @property
     def price(self) -> Rows[BarRow] | None:
@@ -170,13 +179,13 @@ class Heatmap(Grid, HeatmapGridMembers):
         return self._bound(1)
 
     def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
-        interval = interval_of(self.meta)
+        interval = (self.meta.get("explain", {}).get("fit") or {}).get("interval")
         long, short = self.long, self.short
         if interval is None or self.parted is None or long is None or short is None:
             return None
         distances = self.prices[:, None] / self.parted[3] - 1.0
-        of_longs = interval_ends(interval, long, -distances, "long")[which]
-        of_shorts = interval_ends(interval, short, distances, "short")[which]
+        of_longs = _core.interval_ends(interval, "long", -distances, long)[which]
+        of_shorts = _core.interval_ends(interval, "short", distances, short)[which]
         return of_longs + of_shorts
 
     @property

@@ -10,13 +10,14 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 
+from liqdata import _core
 from liqdata.calls.arguments import number
 from liqdata.calls.traceback import public_methods
 from liqdata.errors import BadQuery
 
 from .grid import Grid, documented
-from .interval import interval_ends, interval_of
 from .members import LiquidationMapMembers
+from .rows import Rows
 from .units import ESTIMATED, RELATIVE, VENDOR, VIEWS
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     import xarray as xr
     from matplotlib.axes import Axes
+
+    from liqdata.types import ClusterRow
 
 __all__ = ["LiquidationMap"]
 
@@ -64,7 +67,10 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         Source, as_of, simulated, age, view and more. Ignored by ``==``.
     fine : tuple, optional
         The grid with narrower bins that :meth:`swept` uses: price of bin 0, width of a bin in log price, index of the
-        first bin, index of the first bin above all longs, and USD by leverage and bin, shape (L, M). Ignored by ``==``.
+        first bin, index of the first bin above all longs, and USD by leverage and bin, shape (L, M). From a server
+        without ``explain=True`` it has the prices of the bins only. Ignored by ``==``.
+    bounds : tuple of numpy.ndarray, optional
+        The values of :attr:`low` and :attr:`high`. Ignored by ``==``.
     outside : dict, optional
         Amounts of the bins that the map does not show: ``long_usd`` and ``short_usd``. ``None`` if the service does not
         send them. Ignored by ``==``.
@@ -83,6 +89,9 @@ class LiquidationMap(Grid, LiquidationMapMembers):
 
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
     fine: tuple[Any, ...] | None = field(default=None, compare=False, kw_only=True)
+    bounds: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = field(
+        default=None, compare=False, kw_only=True
+    )
 
     _arrays: ClassVar[tuple[str, ...]] = ("tiers",)
     _picture: ClassVar[str] = "liqmap"
@@ -98,9 +107,9 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         Returns
         -------
         dict
-            ``long`` and ``short``: dicts from leverage (int) to USD; ``long_usd`` and ``short_usd``: their sums. If the
-            map has the fine grid (from a market in this process, or with ``explain=True``), every bin that the move
-            touches counts in full. Otherwise a bin of the map counts in proportion to its crossed part.
+            ``long`` and ``short``: dicts from leverage (int) to USD; ``long_usd`` and ``short_usd``: their sums. Every
+            cell of the fine grid that the move touches counts in full. A map without it, of positions or from another
+            service, counts its bins in proportion to their crossed part.
 
         Raises
         ------
@@ -122,9 +131,18 @@ class LiquidationMap(Grid, LiquidationMapMembers):
             name, value, side = ("low", low, "at most") if low > self.current_price else ("high", high, "at least")
             msg = f"{name}: {value!r} is on the other side of the price; allowed: {side} {self.current_price!r}"
             raise BadQuery(msg, parameter=name)
+        sides, beyond = _core.swept(self, self._shorts, low, high)
+        if sides is None:
+            side, missing = beyond or ("", 0.0)
+            name, end = ("low", low) if side == "long" else ("high", high)
+            msg = (
+                f"{name}: {end!r} is beyond the bins of this map, which leave out {missing:,.0f} of the {side}s; "
+                'allowed: a price within the bins, or a map with span="all"'
+            )
+            raise BadQuery(msg, parameter=name)
         found: dict[str, Any] = {}
-        for side, usd in zip(("long", "short"), self._crossed(low, high), strict=True):
-            found[side] = {int(leverage): float(cell) for leverage, cell in zip(self.leverages, usd, strict=True)}
+        for side, usd in zip(("long", "short"), sides, strict=True):
+            found[side] = {int(leverage): cell for leverage, cell in zip(self.leverages, usd, strict=True)}
             found[f"{side}_usd"] = sum(found[side].values())
         return found
 
@@ -137,61 +155,42 @@ class LiquidationMap(Grid, LiquidationMapMembers):
             raise BadQuery(msg, parameter=name)
         return found
 
-    def _check_shown(self, low: float, high: float) -> None:
-        """Refuse a move beyond the shown bins if there are others."""
-        for side, name, end, beyond in (
-            ("long", "low", low, low < self.prices.min(initial=math.inf)),
-            ("short", "high", high, high > self.prices.max(initial=-math.inf)),
-        ):
-            missing = (self.outside or {}).get(f"{side}_usd", 0.0)
-            if beyond and missing > 0 and end != self.current_price:
-                msg = (
-                    f"{name}: {end!r} is beyond the bins of this map, which leave out {missing:,.0f} of the {side}s; "
-                    'allowed: a price within the bins, or a map with span="all"'
-                )
-                raise BadQuery(msg, parameter=name)
+    @property
+    def _shorts(self) -> npt.NDArray[np.bool_]:
+        """Which bins are of shorts."""
+        return cast("npt.NDArray[np.bool_]", self.sides == "short")
 
-    def _crossed(self, low: float, high: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """USD of longs and USD of shorts that the move crosses, by leverage."""
-        import numpy as np
+    def clusters(self) -> Rows[ClusterRow]:
+        """The clusters of the map, largest first.
 
-        if self.fine is None:
-            self._check_shown(low, high)
-            below = np.clip((self.prices + self.bin_width / 2 - low) / self.bin_width, 0.0, 1.0)
-            above = np.clip((high - self.prices + self.bin_width / 2) / self.bin_width, 0.0, 1.0)
-            long = self.tiers * (below * (self.sides == "long"))[:, None]
-            short = self.tiers * (above * (self.sides == "short"))[:, None]
-            return long.sum(0), short.sum(0)
-        p0, h, first, longs_end, usd = self.fine
+        A cluster is a run of neighbouring bins of one side, each with at least the mean amount of the bins of its side.
 
-        def place(price: float) -> int:
-            return int(math.floor(math.log(price / p0) / h) - first)
+        Returns
+        -------
+        Rows
+            ``side``; ``low_price``, ``high_price`` and ``peak_price``: its edges, and the centre of its largest bin;
+            ``distance_pct``: signed distance of the edge nearest to the price, in percent of the price; ``amount``: sum
+            of its bins in :attr:`units`; ``side_share``: its share of all bins of its side, 0 to 1; ``low_amount`` and
+            ``high_amount``: sums of :attr:`low` and of :attr:`high`, absent without a validated interval.
 
-        end = max(longs_end - first, 0)
-        long = usd[:, min(max(place(low), 0), end) : end] if low < self.current_price else usd[:, :0]
-        short = usd[:, end : max(place(high) + 1, end)] if high > self.current_price else usd[:, :0]
-        return long.sum(1), short.sum(1)
+        Examples
+        --------
+        >>> import liqdata
+        >>> found = liqdata.demo().liqmap("BTC", "7d").clusters()
+        >>> found[0]["low_price"] < found[0]["peak_price"] < found[0]["high_price"]
+        True
+        """
+        return Rows(_core.map_clusters(self, self._shorts), meta=self.meta)
 
     @property
     def low(self) -> npt.NDArray[np.float64] | None:
         """The low end of the 80 % interval of :attr:`total`, shape (N,); see :attr:`Heatmap.low`."""
-        return self._bound(0)
+        return None if self.bounds is None else self.bounds[0].copy()
 
     @property
     def high(self) -> npt.NDArray[np.float64] | None:
         """The high end of the 80 % interval of :attr:`total`, shape (N,); see :attr:`Heatmap.low`."""
-        return self._bound(1)
-
-    def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
-        import numpy as np
-
-        interval = interval_of(self.meta)
-        if interval is None:
-            return None
-        distances = self.prices / self.current_price - 1.0
-        of_longs = interval_ends(interval, self.total, -distances, "long")[which]
-        of_shorts = interval_ends(interval, self.total, distances, "short")[which]
-        return np.where(self.sides == "long", of_longs, of_shorts)
+        return None if self.bounds is None else self.bounds[1].copy()
 
     @property
     def _unit(self) -> str:

@@ -193,7 +193,9 @@ def heatmap(reply: _core.Reply, origin: Origin) -> Heatmap:
         meta.setdefault("view", _VIEWS.get(reply.members["model"]))
     columns = len(reply.members["times"])
     parted = reply.parted if {len(part) for part in reply.parted or ()} == {columns} else None
-    made = Heatmap(**reply.members, **reply.extensions, meta=meta, parted=parted)
+    # The widths of rows are for pictures of other programs; those of this package draw rows around their prices.
+    extensions = {name: value for name, value in reply.extensions.items() if name not in {"row_step", "edges"}}
+    made = Heatmap(**reply.members, **extensions, meta=meta, parted=parted)
     if origin.bars is None or not columns:
         return made
     return replace(made, bars=BarsOfMap(origin.bars, made.symbol, made.span, origin.far))
@@ -209,15 +211,25 @@ def liqmap(reply: _core.Reply, origin: Origin) -> LiquidationMap:
         measured = extensions.pop("measured")
         others = {name: value for name, value in measured.items() if name != "seen_share"}
         meta |= {"view": "measured", "seen_share": measured["seen_share"], "measured": others}
-    return LiquidationMap(**reply.members, **extensions, meta=meta, fine=_fine(reply))
+    extensions.pop("clusters", None)  # computed from the bins
+    fine = _fine(reply, extensions.pop("fine", None))
+    if "bounds" in extensions:
+        bounds = extensions.pop("bounds")
+        extensions["bounds"] = (bounds["low"], bounds["high"])
+    return LiquidationMap(**reply.members, **extensions, meta=meta, fine=fine)
 
 
-def _fine(reply: _core.Reply) -> tuple[Any, ...] | None:
-    """The fine grid of a map, its USD by leverage and bin; ``None`` if it does not fit the leverages."""
+def _fine(reply: _core.Reply, shown: dict[str, Any] | None) -> tuple[Any, ...] | None:
+    """The fine grid of a map, its USD by leverage and bin; ``None`` if it does not fit the leverages.
+
+    ``shown`` is the part of the grid with the prices of the bins. The explanation has all of it.
+    """
     leverages = len(reply.members["leverages"])
-    if reply.fine is None or not leverages:
+    sent = None if shown is None else tuple(shown[name] for name in ("p0", "h", "first", "longs_end", "usd"))
+    found = sent if reply.fine is None else reply.fine
+    if found is None or not leverages:
         return None
-    *grid, usd = reply.fine
+    *grid, usd = found
     return (*grid, usd.reshape(leverages, -1)) if usd.size % leverages == 0 else None
 
 

@@ -123,7 +123,11 @@ fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
         },
         group: None,
     };
-    row.exactly("}")?;
+    if row.exactly("}").is_none() {
+        row.exactly(",\"coin\":\"")?;
+        row.text()?;
+        row.exactly("}")?;
+    }
     *from = row;
     Some(read)
 }
@@ -226,6 +230,15 @@ mod tests {
         let rows = quick(&body(&[TEMPLATE.to_owned(), TEMPLATE.to_owned()])).unwrap();
         assert_eq!(rows.len(), 2);
         assert_eq!(rows.first().unwrap().order.price.to_string(), "63250.10");
+    }
+
+    #[test]
+    fn the_coin_of_a_row_is_left_out_by_the_template() {
+        let row = TEMPLATE.replace('}', r#","coin":"BTC"}"#);
+        let mut from = Cursor::of(row.as_bytes());
+        assert!(template(&mut from).is_some());
+        assert_eq!(from.left(), 0);
+        assert_eq!(quick(&body(&[row])), quick(&body(&[TEMPLATE.to_owned()])));
     }
 
     #[test]

@@ -429,6 +429,9 @@ mod tests {
             matrix: vec![0.0, 1234.5, f64::NAN, 0.1, 3e4, 77.7],
             labels: EstimateLabels::default(),
             outside: None,
+            step: Some(10),
+            row_step: Some(0.01),
+            edges: None,
         }
     }
 
@@ -530,6 +533,9 @@ mod tests {
                 long_usd: vec![0.1 + 0.2, f64::NAN],
                 short_usd: vec![1.0, 2.0],
             }),
+            step: Some(600_000),
+            row_step: None,
+            edges: Some(vec![58_500.0, 59_500.5, 60_500.5, 62_000.0]),
         };
         let bytes = encode_grid(&grid, GridValues::F64).unwrap();
         let read = |body: &[u8], piece: usize| {

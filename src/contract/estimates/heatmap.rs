@@ -62,6 +62,9 @@ object! {
         times: Vec<Millis> ["ms"], "the end of each column of the matrix";
         matrix: Matrix ["USD"], "the estimate, a list for each price";
         labels: Group<EstimateLabels>;
+        [extension] step "stepMs": Option<i64> ["ms"], "the length of a column; the last one may be shorter";
+        [extension] row_step "rowStep": Option<f64>, "the width of a row in log price; absent if the rows differ in width";
+        [extension] edges: Option<Vec<f64>> ["USD"], "the prices at which rows begin, and at which the last one ends; only if the rows differ in width";
         [extension] outside: Option<ColumnUsd> ["USD"], "amounts at prices that the heatmap does not show, by column";
     }
     checked by fitting

@@ -10,12 +10,13 @@ use crate::contract::decode::{Cursor, DecodeError, InstantPlace, Read, at, sprea
 use crate::contract::endpoint::endpoint;
 use crate::contract::parameter::{Exchange, ModelChoice};
 use crate::contract::reply::{
-    ByNumber, Candidate, Data, Datum, Field, Group, ListOf, Member, MemberValue, Nullable, object,
-    reply,
+    ByNumber, Candidate, Cells, Data, Datum, Field, Group, ListOf, Member, MemberValue, Nullable,
+    object, reply,
 };
 use crate::model::{
-    BinWidth, Coin, EstimateLabels, LiquidationMap, MapBin, MapRange, MapSource, Measured, Millis,
-    Opened, PriceBound, ShownPrices, Side, SideUsd, Span,
+    BinBounds, BinWidth, Coin, EstimateLabels, FineCells, LiquidationMap, MapBin, MapCluster,
+    MapRange, MapSource, Measured, Millis, Opened, PriceBound, ShownPrices, Side, SideUsd, Span,
+    Vocabulary,
 };
 
 endpoint! {
@@ -67,8 +68,128 @@ reply! {
         labels: Group<EstimateLabels>;
         [extension] outside: Option<SideUsd> ["USD"], "amounts of the bins that the map does not show";
         [extension] within: Option<ByNumber<SideUsd>> ["USD"], "amounts over all bins, by distance from the price in percent";
+        [extension] clusters: Option<ListOf<MapCluster>>, "runs of neighbouring bins of one side, each at least the mean of the bins of its side; largest first";
+        [extension] bounds: Option<BinBounds>, "the ends of the 80 % interval of each bin; only with a fitted model";
+        [extension] fine: Option<FineCells>, "the bins on the grid of the model, for the amount that a price move crosses";
     }
     besides { tiers: Vec::new() }
+    checked by fitting
+}
+
+/// Checks that bounds and fine cells fit bins and leverages.
+fn fitting(map: &LiquidationMap) -> Result<(), DecodeError> {
+    if let Some(bounds) = &map.bounds {
+        let bins = map.bins.len();
+        for (name, ends) in [("low", bounds.low.len()), ("high", bounds.high.len())] {
+            if ends != bins {
+                let message = format!("has {ends} values; there are {bins} bins");
+                return Err(DecodeError::at(name, message).below("bounds"));
+            }
+        }
+    }
+    if let Some(fine) = &map.fine {
+        let (cells, leverages) = (fine.usd.len(), map.leverages.len());
+        if fine.bins(leverages).is_none() {
+            let message = format!("has {cells} values, which {leverages} leverages do not divide");
+            return Err(DecodeError::at("usd", message).below("fine"));
+        }
+    }
+    Ok(())
+}
+
+object! {
+    MapCluster = "a cluster of a liquidation map" {
+        side: UpperSide, "side of the positions";
+        low_price: f64 ["USD"], "lower edge";
+        high_price: f64 ["USD"], "upper edge";
+        peak_price: f64 ["USD"], "centre of the largest bin";
+        distance_pct: f64 ["%"], "signed distance of the edge nearest to the price, in percent of the price";
+        amount: f64, "sum of the bins, in the units of the map";
+        side_share: f64, "share of all bins of the side, 0 to 1";
+        low_amount: Nullable<f64>, "sum of the low ends of the bins' intervals; null without a validated interval";
+        high_amount: Nullable<f64>, "sum of the high ends; null without a validated interval";
+    }
+}
+
+object! {
+    BinBounds = "the intervals of the bins of a map" {
+        low: Vec<f64>, "the low end of each bin, in the units of the map";
+        high: HighEnds, "the high end of each bin; null for a bin without a validated interval, which has no upper bound";
+    }
+}
+
+object! {
+    FineCells = "a map on the grid of the model" {
+        p0: f64 ["USD"], "price at which bin 0 begins";
+        h: f64, "width of a bin in log price";
+        first: i64, "number of the first bin";
+        longs_end "longsEnd": i64, "number of the first bin without longs";
+        usd: Vec<f64> ["USD"], "amounts by leverage and bin: all bins of the first leverage, then those of the next";
+    }
+}
+
+/// High ends of intervals: `null` in JSON, infinity in memory.
+pub struct HighEnds;
+
+impl MemberValue for HighEnds {
+    type Value = Vec<f64>;
+    const KIND: &'static str = Cells::KIND;
+
+    fn schema() -> Value {
+        Cells::schema()
+    }
+
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+        let mut ends = Cells::read(from)?;
+        for end in ends.iter_mut().filter(|end| end.is_nan()) {
+            *end = f64::INFINITY;
+        }
+        Ok(ends)
+    }
+
+    fn quick(from: &mut Cursor<'_>) -> Option<Vec<f64>> {
+        from.list(|from| match from.peek() {
+            Some(b'n') => from.exactly("null").map(|()| f64::INFINITY),
+            _ => from.double(),
+        })
+    }
+
+    fn write<S: Serializer>(value: &Vec<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.serialize(serializer)
+    }
+
+    fn data(value: &mut Vec<f64>) -> Data {
+        Data::Floats(std::mem::take(value))
+    }
+}
+
+/// A side in upper case, as rows have it.
+pub struct UpperSide;
+
+impl MemberValue for UpperSide {
+    type Value = Side;
+    const KIND: &'static str = "text";
+
+    fn schema() -> Value {
+        let names: Vec<&str> = Side::ALL.iter().map(|side| side.name()).collect();
+        json!({"type": "string", "enum": names})
+    }
+
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Side, D::Error> {
+        Read::read(from)
+    }
+
+    fn quick(from: &mut Cursor<'_>) -> Option<Side> {
+        Side::read(from.string()?)
+    }
+
+    fn write<S: Serializer>(side: &Side, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(side.name())
+    }
+
+    fn data(side: &mut Side) -> Data {
+        Data::Text(side.name().into())
+    }
 }
 
 object! {

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use crate::contract::decode::{Cursor, InstantPlace, fill};
 use crate::contract::endpoint::endpoint;
-use crate::contract::reply::{Candidate, Data, Datum, Field, Member, reply, row, row_data, titled};
-use crate::model::{Millis, Record, TotalsByWindow, Vocabulary, Window, WindowTotals};
+use crate::contract::reply::{
+    Candidate, Data, Datum, Field, Member, RowShape, reply, row, row_data, titled,
+};
+use crate::model::{Millis, TotalsByWindow, Vocabulary, Window, WindowTotals};
 
 endpoint! {
     /// Asks for the liquidation totals of the last 1, 4, 12 and 24 hours.
@@ -42,7 +44,7 @@ impl Field<TotalsByWindow> for Windows {
 
     fn describe(_: Member, to: &mut Vec<Member>) {
         fn schema() -> Value {
-            titled("WindowTotals", row(WindowTotals::COLUMNS))
+            titled("WindowTotals", row(RowShape::of::<WindowTotals>()))
         }
         let windows = Window::ALL.iter().zip(MEANINGS);
         to.extend(windows.map(|(window, meaning)| Member {

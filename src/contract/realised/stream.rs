@@ -15,8 +15,8 @@ use crate::contract::parameter::{EVERYWHERE, Exchange, Parameter, Rule, text_of}
 use crate::contract::realised::cascades::{CascadeGap, gap_text};
 use crate::contract::realised::history::{SymbolList, UsdAmount};
 use crate::contract::refusal::BadQuery;
-use crate::contract::reply::ReplyShape;
-use crate::model::{Millis, Order, Record, Symbol, coin_of_pair};
+use crate::contract::reply::{ReplyShape, RowShape};
+use crate::model::{Millis, Order, Symbol, coin_of_pair};
 
 /// What the events of a stream contain: at least one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,7 +206,7 @@ impl Stream {
             ),
         ],
         meaning: "the orders as they arrive, or the cascades as they close",
-        reply: ReplyShape::Events(Order::COLUMNS),
+        reply: ReplyShape::Events(RowShape::of::<Order>()),
         large: false,
     };
     /// Name of the event that reports missing events; order events have no name.

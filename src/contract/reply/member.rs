@@ -16,18 +16,18 @@ pub trait EndpointReply: Serialize + Clone + Debug + PartialEq + Send + Sync + '
 impl<R: Record + Serialize + Clone + Debug + PartialEq + Send + Sync + 'static> EndpointReply
     for Vec<R>
 {
-    const SHAPE: ReplyShape = ReplyShape::Rows(R::COLUMNS);
+    const SHAPE: ReplyShape = ReplyShape::Rows(RowShape::of::<R>());
 }
 
 /// The schema of a reply.
 #[derive(Clone, Copy, Debug)]
 pub enum ReplyShape {
-    /// A list of objects; each has these columns.
-    Rows(&'static [Column]),
+    /// A list of objects.
+    Rows(RowShape),
     /// One object.
     Object(ObjectShape),
-    /// Server-sent events; each has these columns.
-    Events(&'static [Column]),
+    /// Server-sent events.
+    Events(RowShape),
 }
 
 impl ReplyShape {
@@ -46,8 +46,36 @@ impl ReplyShape {
     pub fn members(self) -> Vec<Member> {
         match self {
             Self::Object(object) => (object.members)(),
-            Self::Rows(columns) | Self::Events(columns) => columns.iter().map(Member::of).collect(),
+            Self::Rows(row) | Self::Events(row) => row.members(),
         }
+    }
+}
+
+/// The schema of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct RowShape {
+    /// The columns of the row type.
+    pub columns: &'static [Column],
+    /// The columns that only some services send.
+    pub added: &'static [Column],
+}
+
+impl RowShape {
+    /// The schema of the row type `R`.
+    #[must_use]
+    pub const fn of<R: Record>() -> Self {
+        Self {
+            columns: R::COLUMNS,
+            added: R::ADDED,
+        }
+    }
+
+    fn members(self) -> Vec<Member> {
+        let added = self.added.iter().map(|column| Member {
+            extension: true,
+            ..Member::of(column)
+        });
+        self.columns.iter().map(Member::of).chain(added).collect()
     }
 }
 
@@ -76,7 +104,7 @@ pub struct Member {
     /// One line of description.
     pub meaning: &'static str,
     /// Whether only some services send the member.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub extension: bool,
     /// Whether the member may be absent.
     #[serde(skip)]

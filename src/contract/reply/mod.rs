@@ -17,7 +17,7 @@ pub(super) use data::row_data;
 pub use data::{Data, Datum};
 pub(crate) use declare::{object, reply};
 pub(crate) use field::{Candidate, Field, Group, OptionalGroup};
-pub use member::{EndpointReply, Member, ObjectShape, ReplyShape};
+pub use member::{EndpointReply, Member, ObjectShape, ReplyShape, RowShape};
 pub use members::Members;
 pub(super) use members::{Slots, moved, plain, shape};
 pub(super) use schema::{object as object_schema, row, titled};

@@ -2,21 +2,28 @@
 
 use serde_json::{Map, Value, json};
 
-use super::member::Member;
-use crate::model::{Column, Kind, Side, Vocabulary};
+use super::member::{Member, RowShape};
+use crate::model::{Kind, Side, Vocabulary};
 
 impl Member {
     /// The JSON schema of the value, with unit and meaning.
     pub(in crate::contract) fn described(&self) -> Value {
         let schema = self.schema.map_or_else(|| json!({}), |schema| schema());
-        let mut schema = described(schema, self.unit, self.meaning);
-        if self.extension
-            && let Some(schema) = schema.as_object_mut()
-        {
-            schema.insert("x-extension".to_owned(), json!(true));
+        let schema = described(schema, self.unit, self.meaning);
+        if self.extension {
+            extension(schema)
+        } else {
+            schema
         }
-        schema
     }
+}
+
+/// A JSON schema of a value that only some services send.
+fn extension(mut schema: Value) -> Value {
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert("x-extension".to_owned(), json!(true));
+    }
+    schema
 }
 
 /// A JSON schema with the name of its type.
@@ -56,13 +63,14 @@ pub(in crate::contract) fn object<'a>(
 }
 
 /// The JSON schema of a row.
-pub(in crate::contract) fn row(columns: &[Column]) -> Value {
-    let needed: Vec<&str> = columns
+pub(in crate::contract) fn row(shape: RowShape) -> Value {
+    let needed: Vec<&str> = shape
+        .columns
         .iter()
         .filter(|column| !column.optional)
         .map(|column| column.name)
         .collect();
-    let members = columns.iter().map(|column| {
+    let members = shape.columns.iter().map(|column| {
         // The contract sends the hours of the chart as text.
         let kind = match (column.name, column.kind) {
             ("hour", Kind::Time) => Kind::Decimal,
@@ -77,7 +85,11 @@ pub(in crate::contract) fn row(columns: &[Column]) -> Value {
         }
         (column.name, schema)
     });
-    object(members, &needed)
+    let added = shape.added.iter().map(|column| {
+        let schema = described(cell(column.kind), column.unit, column.meaning);
+        (column.name, extension(schema))
+    });
+    object(members.chain(added), &needed)
 }
 
 fn cell(kind: Kind) -> Value {

@@ -438,7 +438,7 @@ impl MemberValue for Cells {
 
 /// Values of one type in an array.
 #[derive(Debug)]
-pub(crate) struct ListOf<T>(PhantomData<T>);
+pub struct ListOf<T>(PhantomData<T>);
 
 impl<T: MemberValue> MemberValue for ListOf<T> {
     type Value = Vec<T::Value>;

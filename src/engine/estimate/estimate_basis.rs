@@ -4,11 +4,10 @@ use serde::{Serialize, Serializer};
 
 use crate::engine::estimate::reach::HeadlineBasis;
 use crate::engine::fit::Fit;
-use crate::engine::ledger::parameters::SHOWN_LEVERAGES;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::model::{
-    Damage, EstimateLabels, EstimateView, FineCells, FineGrid, Millis, Model, Opened, Sides,
-    Specification, Units, Vocabulary,
+    Damage, EstimateLabels, EstimateView, FineCells, Millis, Model, Opened, Sides, Specification,
+    Units, Vocabulary,
 };
 
 /// An estimate: a reply with its explanation.
@@ -116,7 +115,7 @@ pub struct EstimateBasis {
     pub side_boundaries: Vec<SideBoundary>,
     /// The liquidation map on the price grid of the ledger; `None` for other estimates.
     #[serde(skip)]
-    pub fine: Option<FineMap>,
+    pub fine: Option<FineCells>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as the derive calls it")]
@@ -153,27 +152,6 @@ impl SideBoundary {
     };
 }
 
-/// A map at the resolution of the ledger: USD by fine bin and shown leverage.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FineMap {
-    /// The price grid.
-    pub grid: FineGrid,
-    /// The first bin with USD.
-    pub first: i64,
-    /// The first bin without longs.
-    pub longs_end: i64,
-    /// USD by leverage, then by bin.
-    pub usd: Vec<f64>,
-}
-
-impl FineMap {
-    /// Number of bins.
-    #[must_use]
-    pub fn bins(&self) -> usize {
-        self.usd.len() / SHOWN_LEVERAGES.len()
-    }
-}
-
 impl EstimateBasis {
     /// The side of each heatmap cell; `None` if the estimate is no heatmap.
     #[must_use]
@@ -189,19 +167,6 @@ impl EstimateBasis {
             long: column(|parting| parting.long),
             short: column(|parting| parting.short),
             price: column(|parting| parting.price),
-        })
-    }
-
-    /// The map on the grid of the ledger; `None` if the estimate is no map.
-    #[must_use]
-    pub fn fine_cells(&self) -> Option<FineCells> {
-        let fine = self.fine.as_ref()?;
-        Some(FineCells {
-            p0: fine.grid.p0,
-            h: fine.grid.h,
-            first: fine.first,
-            longs_end: fine.longs_end,
-            usd: fine.usd.clone(),
         })
     }
 

@@ -170,6 +170,9 @@ pub(crate) fn render(
             times,
             labels: explain.labels(),
             outside: Some(outside),
+            step: Some(step(frame, range)),
+            row_step: Some(rows.width(grid)),
+            edges: None,
         },
         explain,
     }
@@ -353,6 +356,12 @@ impl Rows {
             outside.short_usd.push(usd.short_usd);
         }
         outside
+    }
+
+    /// Width of a row in log price.
+    #[expect(clippy::cast_precision_loss, reason = "a row has few bins")]
+    fn width(&self, grid: FineGrid) -> f64 {
+        self.factor as f64 * grid.h
     }
 
     fn prices(&self, grid: FineGrid) -> Vec<f64> {

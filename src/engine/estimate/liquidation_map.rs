@@ -4,14 +4,16 @@
 
 use std::sync::Arc;
 
-use crate::engine::estimate::estimate_basis::{EstimateBasis, FineMap};
+use crate::engine::estimate::estimate_basis::EstimateBasis;
+use crate::engine::estimate::map_clusters::map_clusters;
 use crate::engine::estimate::reach::{Reach, cells_of, headline, within};
+use crate::engine::estimate::swept::shown_part;
 use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, Ledger, View};
 use crate::model::{
-    BinWidth, Chosen, LiquidationMap, MapBin, MapRange, Millis, Opened, ShownPrices, Side, SideUsd,
-    Span, Vocabulary, Within, map_step,
+    BinWidth, Chosen, FineCells, LiquidationMap, MapBin, MapRange, Millis, Opened, ShownPrices,
+    Side, SideUsd, Span, Vocabulary, Within, map_step,
 };
 
 /// Maximum number of bins of a map.
@@ -104,11 +106,20 @@ pub(crate) fn full_map(
     )
 }
 
-fn cropped(mut map: Estimate<LiquidationMap>) -> Estimate<LiquidationMap> {
-    if let Some(span) = map.explain.span {
-        crop(&mut map.reply, span);
+/// Limits the map to the prices that it shows, and adds what is computed from its bins.
+fn cropped(mut estimate: Estimate<LiquidationMap>) -> Estimate<LiquidationMap> {
+    let Estimate {
+        reply: map,
+        explain,
+    } = &mut estimate;
+    if let Some(span) = explain.span {
+        crop(map, span);
     }
-    map
+    map.fine = explain.fine.as_ref().map(|fine| shown_part(map, fine));
+    let interval = explain.fit.as_ref().and_then(|fit| fit.interval.as_ref());
+    map.bounds = interval.map(|interval| interval.of_bins(map));
+    map.clusters = Some(map_clusters(map));
+    estimate
 }
 
 /// Builds the map of a ledger at a price.
@@ -157,6 +168,9 @@ fn full(
         labels: explain.labels(),
         outside: Some(SideUsd::default()),
         within: Some(near),
+        fine: None,
+        bounds: None,
+        clusters: None,
     };
     explain.span = span(frame, options, &map, explain.sigma_day);
     explain.fine = Some(fine);
@@ -175,7 +189,7 @@ pub(crate) fn within_of(bins: &[MapBin], price: f64) -> Within {
 }
 
 /// The bins of the given width, and the USD of their tiers.
-fn binned(fine: &FineMap, mids: &[f64], (price, width): (f64, f64)) -> (Vec<MapBin>, Vec<f64>) {
+fn binned(fine: &FineCells, mids: &[f64], (price, width): (f64, f64)) -> (Vec<MapBin>, Vec<f64>) {
     // Cells ascend in price, longs first, so a bin is complete when a cell of the next bin is reached.
     let mut bins: Vec<MapBin> = Vec::new();
     let mut tiers: Vec<f64> = Vec::new();
@@ -295,9 +309,11 @@ pub(crate) fn crop(map: &mut LiquidationMap, [low, high]: [f64; 2]) {
 }
 
 /// Checks that `width` is at most the price, and gives at most [`MOST_BINS`] bins.
-fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), EngineError> {
-    let end = fine.first.saturating_add_unsigned(fine.bins() as u64);
-    let least = (fine.grid.mid(end) - fine.grid.mid(fine.first)) / MOST_BINS;
+fn check(fine: &FineCells, coin: &str, width: f64, price: f64) -> Result<(), EngineError> {
+    let bins = fine.bins(SHOWN_LEVERAGES.len()).unwrap_or_default();
+    let end = fine.first.saturating_add_unsigned(bins as u64);
+    let grid = fine.grid();
+    let least = (grid.mid(end) - grid.mid(fine.first)) / MOST_BINS;
     if (least..=price).contains(&width) {
         return Ok(());
     }
@@ -310,7 +326,11 @@ fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), Engin
 }
 
 /// Returns the map on the grid of the ledger, with its bins' middle prices.
-fn fine(frame: &ReplayWindow<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (FineMap, Vec<f64>) {
+fn fine(
+    frame: &ReplayWindow<'_>,
+    ledger: &Ledger,
+    counted: &[Vec<f64>; 2],
+) -> (FineCells, Vec<f64>) {
     let grid = frame.parameters.grid;
     let (bins, longs_end) = ledger.span(counted);
     let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
@@ -329,8 +349,9 @@ fn fine(frame: &ReplayWindow<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (
             *cell *= mid;
         }
     }
-    let map = FineMap {
-        grid,
+    let map = FineCells {
+        p0: grid.p0,
+        h: grid.h,
         first: bins.start,
         longs_end,
         usd,

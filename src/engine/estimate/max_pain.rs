@@ -185,6 +185,9 @@ mod tests {
             labels: EstimateLabels::default(),
             outside: None,
             within: None,
+            fine: None,
+            bounds: None,
+            clusters: None,
         }
     }
 

@@ -6,6 +6,8 @@ pub(super) mod heatmap;
 pub(super) mod instant_series;
 pub(super) mod levels;
 pub(super) mod liquidation_map;
+pub(super) mod map_clusters;
 pub(super) mod max_pain;
 pub(super) mod position_map;
 pub(super) mod reach;
+pub(super) mod swept;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::EngineError;
 use crate::engine::estimate::liquidation_map::{centre, crop, map_bin, within_of};
+use crate::engine::estimate::map_clusters::map_clusters;
 use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
 use crate::model::{
     BinWidth, EstimateLabels, EstimateView, LiquidationMap, MapBin, Measured, Millis, PositionRow,
@@ -115,6 +116,9 @@ pub fn measured(
             served_by: None,
         },
         outside: Some(SideUsd::default()),
+        fine: None,
+        bounds: None,
+        clusters: None,
     };
     if shown.low.is_some() || shown.high.is_some() {
         crop(
@@ -125,6 +129,7 @@ pub fn measured(
             ],
         );
     }
+    map.clusters = Some(map_clusters(&map));
     Ok(map)
 }
 

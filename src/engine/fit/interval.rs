@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::Millis;
+use crate::model::{BinBounds, LiquidationMap, Millis, Side};
 
 /// Length of the past from which an interval is computed, in milliseconds.
 pub(crate) const SPAN: i64 = 90 * Millis::DAY;
@@ -83,7 +83,48 @@ pub struct FitInterval {
     pub short: Vec<Option<[f64; 2]>>,
 }
 
+/// The factors of a distance without an interval: from 0 to infinity.
+const UNBOUNDED: [f64; 2] = [0.0, f64::INFINITY];
+
 impl FitInterval {
+    /// The low and the high end of the interval of a cell with an amount of one side.
+    ///
+    /// `distance` is the distance of the cell from the price on its side, as a share of the price. It is negative on the
+    /// other side of the price, where the side has no cells.
+    #[must_use]
+    pub fn ends(&self, side: Side, distance: f64, usd: f64) -> [f64; 2] {
+        let band = self.ends.partition_point(|end| *end <= distance);
+        let factors = match side {
+            Side::Long => &self.long,
+            Side::Short => &self.short,
+        };
+        let [low, high] = factors.get(band).copied().flatten().unwrap_or(UNBOUNDED);
+        let high = if usd != 0.0 {
+            usd * high
+        } else if distance < 0.0 || high.is_finite() {
+            0.0
+        } else {
+            f64::INFINITY
+        };
+        [usd * low, high]
+    }
+
+    /// The intervals of the bins of a map.
+    pub(crate) fn of_bins(&self, map: &LiquidationMap) -> BinBounds {
+        let mut found = BinBounds::default();
+        for bin in &map.bins {
+            let above = bin.price / map.current_price - 1.0;
+            let distance = match bin.side {
+                Side::Long => -above,
+                Side::Short => above,
+            };
+            let [low, high] = self.ends(bin.side, distance, bin.total);
+            found.low.push(low);
+            found.high.push(high);
+        }
+        found
+    }
+
     /// Widens the past quantiles by the uncertainty of the fitted shares in each band.
     ///
     /// The interval always contains the estimate.

@@ -2,6 +2,7 @@
 
 use crate::contract::decode::{self, Decode, Reading};
 use crate::contract::{self, BadQuery, Endpoint};
+use crate::engine;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::refusal::Refusal;
 use crate::market::source::recordings::RecordedQuestion;
@@ -22,6 +23,9 @@ pub(crate) trait RecordedMap: Endpoint<Reply: Decode> {
 
     /// The labels of the reply.
     fn labels(reply: &mut Self::Reply) -> &mut EstimateLabels;
+
+    /// Adds the members that the recorded service does not send, and that follow from those that it sends.
+    fn complete(_reply: &mut Self::Reply) {}
 }
 
 /// The recorded map that `query` asks for; `None` if it does not ask for a recording.
@@ -64,6 +68,7 @@ fn read<Q: RecordedMap>(
         source: source.to_owned(),
         recorded_at: row.timestamp,
     });
+    Q::complete(&mut reply);
     Ok(reply)
 }
 
@@ -110,6 +115,10 @@ impl RecordedMap for contract::Heatmap {
     fn labels(reply: &mut HeatmapGrid) -> &mut EstimateLabels {
         &mut reply.labels
     }
+
+    fn complete(reply: &mut HeatmapGrid) {
+        reply.complete();
+    }
 }
 
 impl RecordedMap for contract::Liqmap {
@@ -141,6 +150,12 @@ impl RecordedMap for contract::Liqmap {
 
     fn labels(reply: &mut LiquidationMap) -> &mut EstimateLabels {
         &mut reply.labels
+    }
+
+    fn complete(reply: &mut LiquidationMap) {
+        if reply.clusters.is_none() {
+            reply.clusters = Some(engine::map_clusters(reply));
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::FineGrid;
+
 /// The split of each heatmap column into longs and shorts.
 ///
 /// Cells below the split row contain longs, cells above it contain shorts.
@@ -34,7 +36,7 @@ impl Sides {
 }
 
 /// USD of a liquidation map, by bin of the ledger's own price grid.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FineCells {
     /// Price of bin 0.
@@ -50,6 +52,15 @@ pub struct FineCells {
 }
 
 impl FineCells {
+    /// The price grid of the bins.
+    #[must_use]
+    pub fn grid(&self) -> FineGrid {
+        FineGrid {
+            p0: self.p0,
+            h: self.h,
+        }
+    }
+
     /// Number of bins per leverage; `None` if the length of `usd` is not a multiple of `leverages`.
     #[must_use]
     pub fn bins(&self, leverages: usize) -> Option<usize> {

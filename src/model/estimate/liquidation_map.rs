@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::{EstimateLabels, Millis, Side, SideUsd, Within};
+use crate::model::{EstimateLabels, FineCells, MapCluster, Millis, Side, SideUsd, Within};
 
 /// The requested price width of a bin of a liquidation map.
 ///
@@ -177,4 +177,19 @@ pub struct LiquidationMap {
     pub outside: Option<SideUsd>,
     /// USD near the price, over all bins.
     pub within: Option<Within>,
+    /// USD on the grid of the ledger, for prices of the bins.
+    pub fine: Option<FineCells>,
+    /// Ends of the interval of each bin; `None` if the model is not fitted.
+    pub bounds: Option<BinBounds>,
+    /// Clusters of the bins, largest first.
+    pub clusters: Option<Vec<MapCluster>>,
+}
+
+/// The ends of the 80 % interval of each bin of a map, in the units of the map.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BinBounds {
+    /// Low ends.
+    pub low: Vec<f64>,
+    /// High ends; infinite for a bin without a validated interval.
+    pub high: Vec<f64>,
 }

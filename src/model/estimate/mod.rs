@@ -6,6 +6,7 @@ pub(super) mod heatmap;
 pub(super) mod labels;
 pub(super) mod levels;
 pub(super) mod liquidation_map;
+pub(super) mod map_cluster;
 pub(super) mod max_pain;
 pub(super) mod opened;
 pub(super) mod span;

@@ -43,7 +43,8 @@ crate::model::record! {
     made of {
         order: Order { exchange, symbol, side, price, qty, value_usd, timestamp },
         group_id,
-    }
+    },
+    adds Order::ADDED_COLUMNS
 }
 
 impl GroupedOrder {
@@ -66,15 +67,8 @@ impl Serialize for GroupedOrder {
         let Some(group) = &self.group_id else {
             return self.order.serialize(serializer);
         };
-        let order = &self.order;
-        let mut row = serializer.serialize_struct("GroupedOrder", 8)?;
-        row.serialize_field("exchange", &order.exchange)?;
-        row.serialize_field("symbol", &order.symbol)?;
-        row.serialize_field("side", &order.side)?;
-        row.serialize_field("price", &order.price)?;
-        row.serialize_field("qty", &order.qty)?;
-        row.serialize_field("value_usd", &order.value_usd)?;
-        row.serialize_field("timestamp", &order.timestamp)?;
+        let mut row = serializer.serialize_struct("GroupedOrder", 9)?;
+        self.order.write(&mut row)?;
         row.serialize_field(Self::GROUP, group)?;
         row.end()
     }

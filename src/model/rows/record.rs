@@ -111,6 +111,9 @@ pub trait Record: Sized {
     /// The columns, in order.
     const COLUMNS: &'static [Column];
 
+    /// Columns that this project's server adds to a row in JSON; readers may ignore them.
+    const ADDED: &'static [Column] = &[];
+
     /// Calls `visitor` with each column, in order.
     ///
     /// # Errors
@@ -252,12 +255,13 @@ impl<T: Value> Value for Option<T> {
 ///
 /// The declaration is either a struct with documented fields, or an `impl` block that maps columns to nested fields.
 /// In an `impl` block the documentation of a column may be omitted. `checked` names the function that finds the first
-/// invalid column of a row.
+/// invalid column of a row, and `adds` the columns of [`Record::ADDED`].
 macro_rules! record {
     (
         $(#[doc = $about:literal])*
         $(#[derive($($derived:ident),+)])*
         $(#[checked($check:path)])?
+        $(#[adds($added:path)])?
         pub struct $row:ident {
             $(
                 $(#[doc = $meaning:literal])+
@@ -287,6 +291,7 @@ macro_rules! record {
             }
             made of { $($field),+ }
             $(checked by $check)?
+            $(, adds $added)?
         }
     };
     (
@@ -299,11 +304,13 @@ macro_rules! record {
         }
         made of { $($made:tt)+ }
         $(checked by $check:path)?
+        $(, adds $added:path)?
     ) => {
         impl $crate::model::Record for $row {
             const COLUMNS: &'static [$crate::model::Column] = &[
                 $($crate::model::record!(@column $field: $type, [$($unit)?], [$($meaning)*]),)+
             ];
+            $(const ADDED: &'static [$crate::model::Column] = $added;)?
 
             fn visit<V: $crate::model::Visitor<Self>>(visitor: &mut V) -> Result<(), V::Fault> {
                 $(

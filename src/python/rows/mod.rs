@@ -8,6 +8,7 @@ pub(super) mod decimal;
 pub(super) mod deferred_drop;
 pub(super) mod events;
 pub(super) mod lazy_rows;
+pub(super) mod map_arrays;
 pub(super) mod provenance;
 pub(super) mod reply_object;
 pub(super) mod rows;

@@ -97,7 +97,7 @@ impl ProvenanceParts {
             Provenance::Explained(explain) => Self {
                 text: serde_json::to_string(explain).ok(),
                 sides: explain.sides(),
-                fine: explain.fine_cells(),
+                fine: explain.fine.clone(),
             },
         }
     }

@@ -1,5 +1,6 @@
 """Alerts: rules and senders, and the bodies, signatures and rates of the services, on local doubles."""
 
+import dataclasses
 import hashlib
 import hmac
 import json
@@ -173,17 +174,15 @@ class Source:
         tiers = np.zeros((3, len(grid.leverages)))
         tiers[1, 0], tiers[0, 0], tiers[2, 0] = 50e6, 1e6, 1e6
         assert range == "7d"
-        return SimpleNamespace(
+        return dataclasses.replace(
+            grid,
             symbol=symbol,
-            units="usd",
-            view="expected",
             current_price=self.price,
             bin_width=1000.0,
             prices=prices[there],
             sides=np.array(["long"] * 3)[there],
+            tiers=tiers[there],
             total=tiers.sum(axis=1)[there],
-            low=None,
-            high=None,
         )
 
     def coverage(self, range):

@@ -1,6 +1,7 @@
 """``liqdata.Model``: what it takes, what it refuses, and that every source estimates with it."""
 
 import base64
+import dataclasses
 import json
 import pickle
 import re
@@ -265,13 +266,14 @@ def test_a_sweep_has_amounts_by_side_and_leverage(market):
     deeper = [found.swept(low=price * (1 - reach))["long_usd"] for reach in (0.01, 0.02, 0.05, 0.1)]
     assert deeper == sorted(deeper)
     with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
-        served = client.liqmap("BTC", "7d")
-        assert served.fine is None
+        served, mine = client.liqmap("BTC", "7d"), market.liqmap("BTC", "7d")
         assert client.heatmap("BTC").long is None
-        near = served.swept(low, high)
         ours = found.swept(low, high)
-        for side in ("long_usd", "short_usd"):
-            assert near[side] == pytest.approx(ours[side], rel=0.1)
+        # The service sends the fine grid of the bins that it shows, so the sums are equal to the last digit.
+        assert served.fine[4].size < mine.fine[4].size
+        for depth in (0.0005, 0.005, 0.01, 0.02, 0.03):
+            ends = (price * (1 - depth), price * (1 + depth))
+            assert served.swept(*ends) == mine.swept(*ends) == found.swept(*ends)
     for wrong in (
         {"low": price * 1.01},
         {"high": price * 0.99},
@@ -284,3 +286,48 @@ def test_a_sweep_has_amounts_by_side_and_leverage(market):
             found.swept(**wrong)
         assert refused.value.parameter == next(iter(wrong))
     assert pickle.loads(pickle.dumps(found)).swept(low, high) == ours
+
+
+def test_a_map_without_the_fine_grid_counts_its_bins_in_proportion(market):
+    found = dataclasses.replace(market.liqmap("BTC", "7d", span="all"), fine=None)
+    width, price = found.bin_width, found.current_price
+    longs = found.sides == "long"
+    nearest = found.prices[longs].max()
+    half = found.swept(low=nearest)["long_usd"]
+    assert half == pytest.approx(found.total[longs & (found.prices == nearest)].sum() / 2)
+    assert found.swept(low=nearest + width / 2)["long_usd"] == pytest.approx(0, abs=1e-6 * half)
+    everything = found.swept(low=price / 1e9, high=price * 1e9)
+    for side in ("long", "short"):
+        whole = found.total[found.sides == side].sum()
+        assert everything[f"{side}_usd"] == pytest.approx(whole, rel=1e-9)
+
+
+def test_clusters_of_a_client_are_those_of_the_market_and_of_the_reply(market):
+    with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        with urllib.request.urlopen(f"{server.url}/api/liq-map?symbol=BTC&range=7d&model=3") as reply:
+            sent = json.load(reply)["clusters"]
+        theirs, mine = client.liqmap("BTC", "7d", model=3), market.liqmap("BTC", "7d", model=3)
+    assert list(theirs.clusters()) == list(mine.clusters()) == sent
+    assert sent[0]["amount"] == max(row["amount"] for row in sent)
+    assert theirs.clusters().meta is theirs.meta
+    np.testing.assert_array_equal(theirs.low, mine.low)
+    np.testing.assert_array_equal(theirs.high, mine.high)
+    assert np.isinf(mine.high).any()
+
+
+def test_the_length_of_a_column_is_that_of_the_whole_columns(market):
+    with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        for range, step in (("12h", 5 * 60_000), ("24h", 10 * 60_000), ("7d", 3_600_000)):
+            mine = market.heatmap("BTC", range)
+            lengths = np.diff(mine.times.astype("int64"))
+            assert mine.step == client.heatmap("BTC", range).step == step
+            assert set(lengths[:-1].tolist()) == {step}
+    few = liqdata.Heatmap(**{**_fields(mine), "times": mine.times[:2], "matrix": mine.matrix[:, :2], "step": None})
+    assert few.step is None
+    assert few.span[0] == 2 * int(mine.times[0].astype("int64")) - int(mine.times[1].astype("int64"))
+    unknown = liqdata.Heatmap(**{**_fields(mine), "step": None})
+    assert unknown.step == mine.step
+
+
+def _fields(grid):
+    return {field.name: getattr(grid, field.name) for field in dataclasses.fields(grid)}

@@ -9,6 +9,7 @@ from liqdata.endpoints.contract import endpoints
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "endpoints.md"
 
 DOCUMENT = json.loads(_core.openapi())
+KINDS = {"integer": "int", "number": "float", "string": "text", "boolean": "bool", "array": "list"}
 PATHS, SCHEMAS = DOCUMENT["paths"], DOCUMENT["components"]["schemas"]
 
 HEAD = """# The endpoints
@@ -43,23 +44,27 @@ def _within(path, schema):
         yield from _within(f"{path}.*", schema["additionalProperties"])
     for name, of in schema.get("properties", {}).items():
         kind = _resolved(of)["type"]
-        kind = kind if isinstance(kind, str) else " or ".join(kind)
-        kind = {"integer": "int", "number": "float", "string": "text", "boolean": "bool", "array": "list"}.get(
-            kind, kind
-        )
-        yield f"| `{path}.{name}` | {kind} | {of.get('x-unit', '')} | {of['description']} |"
+        kinds = " or ".join(KINDS.get(each, each) for each in ([kind] if isinstance(kind, str) else kind))
+        yield f"| `{path}.{name}` | {kinds} | {of.get('x-unit', '')} | {of['description']} |"
         yield from _within(f"{path}.{name}", of)
 
 
 def _members(endpoint):
     """The members of a reply, each with those of the objects in it."""
     content = PATHS[endpoint.path]["get"]["responses"]["200"]["content"]
-    schema = _resolved(content["application/json"]["schema"])
-    schema = _resolved(schema["properties"]["data"]) if endpoint.enveloped else schema
+    if endpoint.reply == "events":
+        schema = content["text/event-stream"]["x-events"]["message"]
+    else:
+        schema = content["application/json"]["schema"]
+        schema = _resolved(schema)["properties"]["data"] if endpoint.enveloped else schema
+    schema = _resolved(schema)
+    schema = _resolved(schema.get("items", schema))
     for column in endpoint.columns:
         of = schema["properties"][column["name"]]
         extension = "; an extension of our server" if of.get("x-extension") else ""
-        yield _column({**column, "meaning": column["meaning"] + extension})
+        yield _column(
+            {**column, "meaning": column["meaning"].removesuffix(".") + extension if extension else column["meaning"]}
+        )
         yield from _within(column["name"], of)
 
 
@@ -71,8 +76,7 @@ def _section(endpoint):
         lines += ["", "| parameter | default | allowed | meaning |", "|---|---|---|---|"]
         lines += map(_parameter, endpoint.parameters)
     lines += ["", f"{replies[endpoint.reply]}{where}:", "", "| name | type | unit | meaning |", "|---|---|---|---|"]
-    rows = _members(endpoint) if endpoint.reply == "object" else map(_column, endpoint.columns)
-    return "\n".join([*lines, *rows])
+    return "\n".join([*lines, *_members(endpoint)])
 
 
 def page():

@@ -82,7 +82,7 @@ def test_rows_have_no_groups_unless_requested(archive, server):
             assert "group_id" not in market.orders().to_pandas().columns
     for query in ("", "?groups=0", f"?start={NOW}"):
         with urllib.request.urlopen(f"{server.url}/api/liquidations{query}") as reply:
-            assert all(list(row) == COLUMNS for row in json.load(reply)["data"])
+            assert all(list(row) == [*COLUMNS, "coin"] for row in json.load(reply)["data"])
     with urllib.request.urlopen(f"{server.url}/api/liquidations?groups=1") as reply:
         rows = json.load(reply)["data"]
     assert {int(row["price"]): row.get("group_id") for row in rows} == ALL

@@ -221,11 +221,11 @@ def test_the_ten_paths_answer_without_parameters(server):
         assert fetch(f"{server.url}/api/{path}")[2].keys() == {"success", "data"}
     assert list(fetch(f"{server.url}/api/liq-heatmap")[2]) == [
         *("symbol", "range", "model", "updatedAt", "currentPrice", "prices", "times", "matrix"),
-        *("units", "view", "simulated", "outside"),
+        *("units", "view", "simulated", "stepMs", "rowStep", "outside"),
     ]
     assert list(fetch(f"{server.url}/api/liq-map")[2]) == [
         *("symbol", "range", "updatedAt", "currentPrice", "binWidth", "leverages", "bins"),
-        *("units", "view", "simulated", "outside", "within"),
+        *("units", "view", "simulated", "outside", "within", "clusters", "bounds", "fine"),
     ]
 
 

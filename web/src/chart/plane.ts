@@ -246,7 +246,7 @@ export class Plane {
             this.version++;
             this.recolour();
         }
-        const every = grid?.every ?? (window[1] - window[0]) / 144;
+        const every = grid?.stepMs ?? (window[1] - window[0]) / 144;
         const start = grid ? spanOf(grid, 0)[0] : window[0];
         this.slots = slotsOf(start, window[1], candleLength(Math.max(60_000, Math.round(every / 60_000) * 60_000)));
         const rows = candles(this.slots, bars);

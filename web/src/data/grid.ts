@@ -12,6 +12,12 @@ export interface GridHead {
     explain: Explain | undefined;
     /** When another service served it, for a recorded map. */
     recordedAt?: number;
+    /** Length of a whole column in milliseconds. */
+    stepMs: number;
+    /** Width of a row in the logarithm of the price; absent where `edges` are given. */
+    rowStep?: number;
+    /** Where the rows begin and the last one ends, where they are not equally far apart in the logarithm of the price. */
+    edges?: number[];
 }
 
 export interface Grid extends GridHead {
@@ -23,12 +29,6 @@ export interface Grid extends GridHead {
     values: Float64Array | Float32Array;
     rows: number;
     columns: number;
-    /** Distance of rows in the logarithm of the price; an average where `edges` are given. */
-    step: number;
-    /** Where the rows begin and the last one ends, where they are not equally far apart in the logarithm of the price. */
-    edges: Float64Array | undefined;
-    /** Length of a whole column in milliseconds. */
-    every: number;
 }
 
 export const GRID_TYPE = "application/vnd.liqdata.grid";
@@ -46,31 +46,6 @@ interface BinaryHead extends GridHead {
     high: number;
 }
 
-function spacing(prices: Float64Array): number {
-    const first = prices[0] ?? Number.NaN;
-    const last = prices[prices.length - 1] ?? Number.NaN;
-    return prices.length > 1 ? Math.log(last / first) / (prices.length - 1) : 1e-3;
-}
-
-/** The edges of rows: halfway between the prices of rows that are not equally far apart. */
-function edgesOf(prices: Float64Array, step: number): Float64Array | undefined {
-    const rows = prices.length;
-    const first = prices[0] ?? 1;
-    const even = prices.every((price, row) => Math.abs(Math.log(price / first) - row * step) < 0.02 * step);
-    if (even || rows < 2) return undefined;
-    const edges = new Float64Array(rows + 1);
-    for (let row = 1; row < rows; row++) edges[row] = ((prices[row - 1] ?? 0) + (prices[row] ?? 0)) / 2;
-    edges[0] = Math.max(first / 2, 2 * first - (edges[1] ?? 0));
-    edges[rows] = 2 * (prices[rows - 1] ?? 0) - (edges[rows - 1] ?? 0);
-    return edges;
-}
-
-function length(times: Float64Array): number {
-    // The last column may be partial, so it is the others that tell.
-    const [first, second] = times;
-    return first !== undefined && second !== undefined ? second - first : 600_000;
-}
-
 // biome-ignore lint/suspicious/noExplicitAny: a reply as it came, checked here
 export function gridOfJson(reply: any): Grid {
     const prices = Float64Array.from(reply.prices);
@@ -83,7 +58,6 @@ export function gridOfJson(reply: any): Grid {
         for (let c = 0; c < columns; c++) values[c * rows + r] = line[c] ?? Number.NaN;
     }
     const explain: Explain | undefined = reply.explain;
-    const step = spacing(prices);
     return {
         symbol: reply.symbol,
         range: reply.range,
@@ -93,14 +67,14 @@ export function gridOfJson(reply: any): Grid {
         units: reply.units ?? (explain?.openInterestScale === "relative" ? "relative" : "usd"),
         simulated: reply.simulated ?? false,
         explain,
+        stepMs: reply.stepMs,
+        rowStep: reply.rowStep,
+        edges: reply.edges,
         prices,
         times,
         values,
         rows,
         columns,
-        step,
-        edges: edgesOf(prices, step),
-        every: length(times),
     };
 }
 
@@ -128,7 +102,7 @@ function joined(before: Grid, after: Grid, begin: number, since: number): Grid {
     const values = new Float32Array(rows * times.length);
     values.set(before.values.subarray(first * rows, end * rows));
     values.set(after.values, (end - first) * rows);
-    return { ...after, times, values, columns: times.length, every: length(times) };
+    return { ...after, times, values, columns: times.length };
 }
 
 /**
@@ -163,9 +137,7 @@ export function gridOfBytes(buffer: ArrayBuffer, before?: Grid): Grid {
         }
     }
     const { since, begin, ...members } = head;
-    const step = spacing(prices);
-    const edges = edgesOf(prices, step);
-    const grid = { ...members, prices, times, values, rows, columns, step, edges, every: length(times) };
+    const grid = { ...members, prices, times, values, rows, columns };
     if (since === undefined || begin === undefined) return grid;
     if (!before) throw new Error("new columns came without those before them");
     return joined(before, grid, begin, since);
@@ -173,9 +145,9 @@ export function gridOfBytes(buffer: ArrayBuffer, before?: Grid): Grid {
 
 /** Where in the rows a price lies: row r is from r to r + 1. Below and above the rows it is negative and beyond them. */
 export function placeOf(grid: Grid, price: number): number {
-    const { edges, rows } = grid;
+    const { edges, rows, rowStep = Number.NaN } = grid;
     if (!(price > 0)) return -1;
-    if (!edges) return Math.log(price / (grid.prices[0] ?? 1)) / grid.step + 0.5;
+    if (!edges) return Math.log(price / (grid.prices[0] ?? 1)) / rowStep + 0.5;
     let [low, high] = [0, rows];
     while (low < high) {
         const middle = (low + high + 1) >> 1;
@@ -183,7 +155,7 @@ export function placeOf(grid: Grid, price: number): number {
         else high = middle - 1;
     }
     const row = Math.min(low, rows - 1);
-    const [from = 0, to = 1] = edges.subarray(row, row + 2);
+    const [from = 0, to = 1] = edges.slice(row, row + 2);
     return row + (price - from) / (to - from);
 }
 
@@ -196,13 +168,14 @@ export function rowOf(grid: Grid, price: number): number {
 export function bandOf(grid: Grid, row: number): [number, number] {
     if (grid.edges) return [grid.edges[row] ?? Number.NaN, grid.edges[row + 1] ?? Number.NaN];
     const price = grid.prices[row] ?? Number.NaN;
-    return [price * Math.exp(-grid.step / 2), price * Math.exp(grid.step / 2)];
+    const half = (grid.rowStep ?? Number.NaN) / 2;
+    return [price * Math.exp(-half), price * Math.exp(half)];
 }
 
 /** When a column begins and ends. */
 export function spanOf(grid: Grid, column: number): [number, number] {
     const end = grid.times[column] ?? Number.NaN;
-    return [column > 0 ? (grid.times[column - 1] ?? end) : end - grid.every, end];
+    return [column > 0 ? (grid.times[column - 1] ?? end) : end - grid.stepMs, end];
 }
 
 /** The column that holds an instant, or -1. */

@@ -3,7 +3,8 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { colours } from "../chart/bitmap";
 import { Plane } from "../chart/plane";
-import { ofCoin, tape } from "../view/feed";
+import { passes } from "../data/orders";
+import { tape } from "../view/feed";
 import { bindKeys } from "../view/keyboard";
 import { moment, short, zoneName } from "../view/numbers";
 import { look, phone, still } from "../view/screen";
@@ -93,9 +94,7 @@ function mount(box: HTMLElement): () => void {
             const names = new Set(listed.map((order) => `${order.exchange}${order.timestamp}${order.value_usd}`));
             const fresh = live.flatMap((row) =>
                 row.kind === "order" &&
-                ofCoin.value(row.order.symbol, symbol) &&
-                row.usd >= min_usd &&
-                (!exchange || row.order.exchange === exchange) &&
+                passes(row.order, { min_usd, coin: symbol, exchange }) &&
                 !names.has(`${row.order.exchange}${row.at}${row.order.value_usd}`)
                     ? [row.order]
                     : [],

@@ -2,9 +2,10 @@
 import { computed, effect, signal } from "@preact/signals";
 import { ask, listeners, path } from "../data/api";
 import type { Loader } from "../data/loader";
+import { passes } from "../data/orders";
 import { Hub, type StreamEvent } from "../data/stream";
 import type { Cascade, Order } from "../data/types";
-import { damaged, index, KINDS, newest, RECORDED, ready, simulated, stream, tick, tokenNeeded, view } from "./state";
+import { damaged, KINDS, newest, RECORDED, ready, simulated, stream, tick, tokenNeeded, view } from "./state";
 
 export type TapeRow =
     | { kind: "order"; id: number; at: number; order: Order; usd: number }
@@ -21,13 +22,6 @@ export const tape = signal<readonly TapeRow[]>([]);
 /** Rows as they were when the tape was paused. */
 export const paused = signal<readonly TapeRow[] | undefined>(undefined);
 let next = 0;
-
-/** Whether a pair is of a coin: its name begins with it, and with no longer name of a coin. */
-export const ofCoin = computed(() => {
-    const known = index.region.value.body?.coins ?? [];
-    return (symbol: string, coin: string) =>
-        symbol.startsWith(coin) && !known.some((other) => other.length > coin.length && symbol.startsWith(other));
-});
 
 function orderRow(order: Order): TapeRow {
     return { kind: "order", id: next++, at: order.timestamp, order, usd: Number(order.value_usd) };
@@ -48,8 +42,7 @@ export const shown = computed(() => {
     return (paused.value ?? tape.value).filter((row) => {
         if (row.kind === "line") return true;
         if (row.kind === "cascade") return coin === "all" || row.cascade.coin === symbol;
-        if (row.usd < min_usd || (exchange !== undefined && row.order.exchange !== exchange)) return false;
-        return coin === "all" || ofCoin.value(row.order.symbol, symbol);
+        return passes(row.order, { min_usd, coin: coin === "all" ? undefined : symbol, exchange });
     });
 });
 
