@@ -61,7 +61,17 @@ it("divides columns into whole slots", () => {
 
 it("leaves a slot empty where no bar is known", () => {
     const slots = slotsOf(0, 900_000, 300_000);
-    const bar = { timestamp: 0, closes_at: 300_000, open: 1, high: 3, low: 0.5, close: 2, interval: 300_000 };
+    const bar = {
+        symbol: "BTC",
+        timestamp: 0,
+        closes_at: 300_000,
+        open: 1,
+        high: 3,
+        low: 0.5,
+        close: 2,
+        volume: 0,
+        interval: 300_000,
+    };
     const rows = candles(slots, [bar, { ...bar, timestamp: 600_000 }]);
     expect(rows.slice(0, 3).map((row) => row.close)).toEqual([2, undefined, 2]);
 });

@@ -17,10 +17,14 @@ export interface Stacks {
     most: number;
 }
 
+/** The name of rows of all exchanges together. */
+const ALL = "all";
+
 export function stacks(periods: readonly Period[], length: number): Stacks {
     const totals = new Map<string, number>();
     for (const { exchange, long_usd, short_usd } of periods) {
-        totals.set(exchange, (totals.get(exchange) ?? 0) + Number(long_usd ?? 0) + Number(short_usd ?? 0));
+        const name = exchange ?? ALL;
+        totals.set(name, (totals.get(name) ?? 0) + Number(long_usd ?? 0) + Number(short_usd ?? 0));
     }
     const names = [...totals].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name]) => name);
     const place = new Map(names.map((name, i) => [name, i]));
@@ -32,7 +36,7 @@ export function stacks(periods: readonly Period[], length: number): Stacks {
             stack = { start: row.timestamp, longs: none(), shorts: none(), covered: 0, shares: [] };
             found.set(row.timestamp, stack);
         }
-        const i = place.get(row.exchange) ?? 0;
+        const i = place.get(row.exchange ?? ALL) ?? 0;
         stack.longs[i] = Number(row.long_usd ?? 0);
         stack.shorts[i] = Number(row.short_usd ?? 0);
         stack.shares.push(row.covered ?? 0);

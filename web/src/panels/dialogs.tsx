@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { keepToken } from "../data/api";
 import { isRecorded } from "../view/address";
 import { moment, percent, price, short, zoneName } from "../view/numbers";
-import { clusters, label, realised, secondStrips, strips, unit } from "../view/shown";
+import { clusters, label, realised, secondStrips, sides, strips, unit } from "../view/shown";
 import { gaps, index, KINDS, levels, notices, pain, ready, tokenNeeded, view } from "../view/state";
 import { Dialog } from "./parts";
 
@@ -85,7 +85,7 @@ function About() {
 
 function Clusters() {
     return (
-        <Dialog name={`Strongest rows of the newest column, ${view.value.symbol}`} onClose={close}>
+        <Dialog name={`Largest clusters of the map, ${view.value.symbol}`} onClose={close}>
             {clusters.value.map(({ words, amount, rows }) => (
                 <table key={words[0]}>
                     <caption>{words.join(" · ")}</caption>
@@ -98,12 +98,12 @@ function Clusters() {
                         </tr>
                     </thead>
                     <tbody>
-                        {rows.map(({ band, value, side }) => (
-                            <tr key={band[0]}>
-                                <td>{price(band[0])}</td>
-                                <td>{price(band[1])}</td>
-                                <td>{side}</td>
-                                <td title={String(value)}>{short(value)}</td>
+                        {rows.map(({ side, low_price, high_price, amount }) => (
+                            <tr key={`${side}${low_price}`}>
+                                <td>{price(low_price)}</td>
+                                <td>{price(high_price)}</td>
+                                <td>{side.toLowerCase()}</td>
+                                <td title={String(amount)}>{short(amount)}</td>
                             </tr>
                         ))}
                     </tbody>
@@ -124,15 +124,15 @@ export function Headlines() {
                     <caption>Estimated max pain</caption>
                     <tbody>
                         {(["d1", "d7"] as const).flatMap((days) =>
-                            (["long", "short"] as const).map((side) => (
+                            sides(found[days]).map(([side, { price: at, distPct, usd }]) => (
                                 <tr key={days + side}>
                                     <th scope="row">
                                         {days === "d1" ? "1 day" : "7 days"}, {side}
                                     </th>
-                                    <td>{price(found[days][side].price)}</td>
-                                    <td>{found[days][side].distPct.toFixed(1)} %</td>
+                                    <td>{price(at)}</td>
+                                    <td>{distPct.toFixed(1)} %</td>
                                     <td>
-                                        est. {short(found[days][side].usd)}
+                                        est. {short(usd)}
                                         {unit.value}
                                     </td>
                                 </tr>

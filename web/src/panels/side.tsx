@@ -234,7 +234,7 @@ export function CoverageStrip() {
                                             })}
                                 </svg>
                                 <span class="share">
-                                    {row.connected_share === null ? "unknown" : percent(row.connected_share)} ·{" "}
+                                    {row.connected_share == null ? "unknown" : percent(row.connected_share)} ·{" "}
                                     {WORDS[row.completeness] ?? row.completeness}
                                 </span>
                             </li>

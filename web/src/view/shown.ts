@@ -4,6 +4,7 @@ import type { StripSource } from "../chart/draw";
 import type { Cursor, Words } from "../chart/plane";
 import { stacks } from "../chart/realised";
 import { bandOf, columnOf, rowOf, sideOf, spanOf, valueAt } from "../data/grid";
+import type { Pain } from "../data/types";
 import { isRecorded } from "./address";
 import { clock, interval, moment, percent, price, short, span, zoneName } from "./numbers";
 import { phone } from "./screen";
@@ -190,6 +191,16 @@ function stripsOf(names: string[], side: Side): StripSource[] {
     return found;
 }
 
+/** The long and short side of a max pain, where it has one. */
+export function sides(pain: Pain["d1"]) {
+    return pain
+        ? ([
+              ["long", pain.long],
+              ["short", pain.short],
+          ] as const)
+        : [];
+}
+
 export const marked = computed(() => {
     const lines: { price: number; text: string; side: "long" | "short" }[] = [];
     if (view.value.source !== "estimate") return lines;
@@ -200,8 +211,7 @@ export const marked = computed(() => {
             ["1d", found.d1],
             ["7d", found.d7],
         ] as const) {
-            for (const side of ["long", "short"] as const) {
-                const { price: at, usd } = days[side];
+            for (const [side, { price: at, usd }] of sides(days)) {
                 if (usd > 0)
                     lines.push({
                         price: at,
@@ -308,20 +318,17 @@ function realisedReadout(instant: number): Readout | undefined {
     };
 }
 
-/** The strongest rows of the newest column of each chart. */
+/** The largest clusters of the map of each chart, as the server sends them. */
 export const clusters = computed(() =>
-    grids.flatMap(({ value: shown }, side) => {
-        if (!shown) return [];
-        const column = shown.columns - 1;
-        const rows = Array.from({ length: shown.rows }, (_, row) => ({ row, value: valueAt(shown, row, column) }))
-            .filter(({ value }) => value > 0)
-            .sort((a, b) => b.value - a.value)
-            .slice(0, 20)
-            .map(({ row, value }) => ({ band: bandOf(shown, row), value, side: sideOf(shown, row, column) ?? "" }));
-        const source = sources.value[side] ?? "";
-        const word = isRecorded(source) ? "as served" : "est.";
-        return [{ words: labelOf(side as Side), amount: `${word}${unitOf(side as Side)}`, rows }];
-    }),
+    sources.value.flatMap((name, side) =>
+        name === undefined
+            ? []
+            : stripsOf([name], side as Side).map(({ map, word, lines, relative }) => ({
+                  words: [`${word} · map ${map.range}`, ...lines],
+                  amount: `${word === wordOf("estimate") ? "est." : word.toLowerCase()}${relative ? "" : " USD"}`,
+                  rows: (map.clusters ?? []).slice(0, 20),
+              })),
+    ),
 );
 
 export const gapsShown = computed(() => gaps.region.value.body?.data ?? []);

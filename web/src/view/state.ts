@@ -292,13 +292,13 @@ export function lastServed<T>(
     region: Region<Data<Served[]>>,
     fits: (reply: T) => boolean,
     read: (reply: unknown) => T,
-): { at: number; version: string; map: T } | undefined {
+): { at: number; version: string | undefined; map: T } | undefined {
     const rows = region.body?.data ?? [];
     for (let i = rows.length - 1; i >= 0; i--) {
         const row = rows[i];
         if (!row) continue;
         const map = read(typeof row.reply === "string" ? JSON.parse(row.reply) : row.reply);
-        if (fits(map)) return { at: row.computed_at ?? row.timestamp, version: row.version, map };
+        if (fits(map)) return { at: row.computed_at ?? row.timestamp, version: row.version ?? undefined, map };
     }
     return undefined;
 }
