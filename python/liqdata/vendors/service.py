@@ -134,12 +134,18 @@ class Access:
         self.core.close()
 
     def redact(self, error: LiqdataError) -> LiqdataError:
-        """Remove keys from the texts of an error; a service may repeat what it was sent."""
-        for secret in self._secrets:
-            error.args = tuple(text.replace(secret, "***") if isinstance(text, str) else text for text in error.args)
-            for name, value in vars(error).items():
-                if isinstance(value, str):
-                    setattr(error, name, value.replace(secret, "***"))
+        """Remove keys from the texts of an error and of those it replaces; a service may repeat what it was sent."""
+        found: BaseException | None = error
+        while isinstance(found, LiqdataError):
+            for secret in self._secrets:
+                found.args = tuple(
+                    text.replace(secret, "***") if isinstance(text, str) else text for text in found.args
+                )
+                for name, value in vars(found).items():
+                    if isinstance(value, str):
+                        setattr(found, name, value.replace(secret, "***"))
+            # Hidden by `from None`, but error trackers show it and tblib pickles it.
+            found = found.__context__
         return error
 
     def begin(self, request: Get) -> Callable[..., _core.Call]:
