@@ -413,12 +413,12 @@ fn wrong_type(
 ) -> PyErr {
     let text = value.repr().map_or_else(
         |_| "the value".to_owned(),
-        |text| shorten(&text.to_string()),
+        |text| shorten(&text.to_string_lossy()),
     );
-    let kind = value
-        .get_type()
-        .name()
-        .map_or_else(|_| "object".to_owned(), |name| name.to_string());
+    let kind = value.get_type().name().map_or_else(
+        |_| "object".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    );
     bad_query(
         value.py(),
         &BadQuery::new(

@@ -47,7 +47,7 @@ pub(crate) fn raw_table(kind: TableKind, object: &Bound<'_, PyAny>) -> PyResult<
         }
     } else if let Ok(mapping) = object.cast::<PyDict>() {
         for (name, object) in mapping.iter() {
-            let name = name.to_string();
+            let name = text_of(&name)?;
             if column_of(&name).is_some() {
                 let cells = cells(py, kind, &name, &object)?;
                 found.push((name, cells));
@@ -55,9 +55,9 @@ pub(crate) fn raw_table(kind: TableKind, object: &Bound<'_, PyAny>) -> PyResult<
         }
         names = mapping
             .keys()
-            .into_iter()
-            .map(|name| name.to_string())
-            .collect();
+            .iter()
+            .map(|name| text_of(&name))
+            .collect::<PyResult<_>>()?;
     } else {
         let read = || Ok::<_, PyErr>(object.extract::<AnyRecordBatch>()?.into_table()?);
         let read = guarded(read).map_err(|fault| {
@@ -264,11 +264,16 @@ impl CellSource for OwnColumn {
     }
 }
 
+/// `str` of an object. `to_string` of PyO3 would swallow a Ctrl-C that the interpreter notices meanwhile.
+fn text_of(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(object.str()?.to_string_lossy().into_owned())
+}
+
 fn type_name(object: &Bound<'_, PyAny>) -> String {
-    object
-        .get_type()
-        .name()
-        .map_or_else(|_| "object".to_owned(), |name| name.to_string())
+    object.get_type().name().map_or_else(
+        |_| "object".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// Converts a Python object to a cell.
@@ -287,7 +292,7 @@ fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<InputCell<'static>> {
         return Ok(InputCell::Float(value.extract()?));
     }
     if object.is_instance_of::<PyBool>() {
-        return Ok(InputCell::Other(object.repr()?.to_string().into()));
+        return Ok(InputCell::Other(text_of(object)?.into()));
     }
     if object.is_instance_of::<PyInt>() {
         return Ok(object
