@@ -1,6 +1,5 @@
 //! The live page: a few files in the program itself. They contain no data, so they need no token.
 
-use std::io::Write;
 use std::sync::OnceLock;
 
 use axum::body::{Body, Bytes};
@@ -9,8 +8,7 @@ use axum::http::header::{
     CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use libdeflater::{CompressionLvl, Compressor};
 
 use crate::server::answers::response::sign;
 
@@ -73,9 +71,11 @@ impl PageFile {
         if let Some(packed) = self.packed.get() {
             return Some(packed.clone());
         }
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(self.body).ok()?;
-        let packed = Bytes::from(encoder.finish().ok()?);
+        let mut compressor = Compressor::new(CompressionLvl::best());
+        let mut packed = vec![0; compressor.gzip_compress_bound(self.body.len())];
+        let length = compressor.gzip_compress(self.body, &mut packed).ok()?;
+        packed.truncate(length);
+        let packed = Bytes::from(packed);
         Some(self.packed.get_or_init(|| packed).clone())
     }
 }
