@@ -69,14 +69,24 @@ def test_every_endpoint_prints_tables_without_rich(capsys, server, endpoint, mon
     assert len(out.splitlines()) > 3 or (endpoint in QUIET and "nothing" in out)
 
 
+# Members that the service computes for readers without this package; in Python, methods and attributes have them.
+COMPUTED = {"coin", "stepMs", "rowStep", "edges", "clusters", "bounds", "fine"}
+
+
+def without_computed(row):
+    return {name: value for name, value in row.items() if name not in COMPUTED}
+
+
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
-def test_json_is_what_the_service_sends(capsys, server, endpoint):
+def test_json_has_the_members_of_the_reply(capsys, server, endpoint):
     code, out, _ = run(capsys, endpoint, "--url", server.url, "--json")
     assert code == 0
     printed = json.loads(out, parse_constant=refuse_constant)
     with urllib.request.urlopen(f"{server.url}{TABLE[endpoint].path}") as reply:
         sent = json.load(reply)
     sent = sent.get("data", sent)
+    if COMPUTED & {column["name"] for column in TABLE[endpoint].columns if column.get("extension")}:
+        sent = [without_computed(row) for row in sent] if isinstance(sent, list) else without_computed(sent)
     if endpoint == "chart":
         sent = [{**row, "hour": int(row["hour"])} for row in sent]
     if "decimal" in {column["type"] for column in TABLE[endpoint].columns}:

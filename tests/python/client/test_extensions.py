@@ -149,13 +149,15 @@ def test_explanations_follow_the_unchanged_reply(server):
             assert explained.read().startswith(body[:-1] + b',"explain":{'), path
 
 
-def test_a_map_without_explain_has_no_sides(server):
+def test_maps_without_explain_have_no_sides_and_only_the_shown_cells(server):
     with Client(server.url) as client:
         plain, explained = client.heatmap("BTC", "12h"), client.heatmap("BTC", "12h", explain=True)
         assert plain == explained
         assert plain.long is None
         assert (explained.long + explained.short == explained.matrix).all()
-        assert client.liqmap("BTC").fine is None
+        plain, explained = client.liqmap("BTC"), client.liqmap("BTC", explain=True)
+        assert plain.fine[4].shape[1] < explained.fine[4].shape[1]
+        assert plain.swept(low=plain.prices[0]) == explained.swept(low=plain.prices[0])
 
 
 def hanging(exchange):
