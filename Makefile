@@ -6,13 +6,11 @@ PYTHON ?= python3
 BIN   := .venv/bin
 STAMP := .venv/.stamp
 PIP   := $(BIN)/python -m pip install --disable-pip-version-check --quiet
-RUST  := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock
+RUST  := $(shell find src crates -name '*.rs' 2>/dev/null) Cargo.toml crates/pure/Cargo.toml Cargo.lock
 
-# The extension is built for release where it is measured. The tests ask the engine for so many estimates that they take
-# half of the time with one that is optimised a little; the demo, which asks for a few, is ready sooner without.
-FAST   := $(STAMP)/extension-release
-TESTED := $(STAMP)/extension-$(if $(wildcard $(FAST)),release,tested)
-ANY    := $(STAMP)/extension-$(if $(wildcard $(FAST)),release,$(if $(wildcard $(STAMP)/extension-tested),tested,dev))
+# The extension is built for release where it is measured; the demo, the checks and the tests take any.
+FAST := $(STAMP)/extension-release
+ANY  := $(STAMP)/extension-$(if $(wildcard $(FAST)),release,dev)
 
 # The tests' own clock is a feature of a package that half of the others stand on: asked for wherever it costs nothing, or
 # all of them would be built once for the extension and once for the tests.
@@ -36,8 +34,8 @@ help: ## list the targets
 demo: $(STAMP)/demo $(ANY) ## a simulated market behind a loopback server, asked all ten: tables, heatmap.png, liqmap.png
 	$(BIN)/python -m liqdata demo
 
-test: $(STAMP)/test $(TESTED) ## every test: Rust, Python, docstrings, README
-	cargo test --locked --no-default-features
+test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
+	cargo test --locked --workspace --no-default-features
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 page: $(STAMP)/page ## the page of web/ checked, tested, and compared with web/dist
@@ -45,17 +43,17 @@ page: $(STAMP)/page ## the page of web/ checked, tested, and compared with web/d
 
 # Clippy needs no Python and waits for no download, so it runs while the packages of Python and of the page are installed.
 lint: ## every check, of Rust and Python at the same time
-	cargo fmt --check
+	cargo fmt --all --check
 	$(MAKE) --no-print-directory clippy & rust=$$!; \
 		$(MAKE) --no-print-directory page lint-python; python=$$?; wait $$rust && exit $$python
-	$(MAKE) --no-print-directory $(TESTED)
+	$(MAKE) --no-print-directory $(ANY)
 	$(BIN)/python -m mypy.stubtest liqdata._core
 	$(BIN)/python tests/lint/replies.py
 
 # With a target that needs the packages of the tests, so that each is checked in one shape alone.
 clippy:
 	cargo clippy --locked --no-default-features --lib --example ready -- -D warnings
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 lint-python: $(STAMP)/test $(STAMP)/lint
 	$(BIN)/ruff check
@@ -120,7 +118,7 @@ notebooks: $(STAMP)/test $(ANY) ## the notebooks of examples/notebooks, each run
 
 docs: $(STAMP)/test $(ANY) ## the documentation site in site/, with every link and anchor checked; open site/index.html
 	$(BIN)/python tests/site/build.py
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --features $(CLOCK)
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items --features $(CLOCK)
 
 clean: ## remove the environment, the build and the pictures
 	rm -rf .venv site target fuzz/target fuzz/corpus fuzz/artifacts dist heatmap.png liqmap.png python/liqdata/*.so
@@ -148,14 +146,12 @@ $(STAMP)/cargo-fuzz: | $(STAMP)/pip
 	touch $@
 
 MINUTES_dev     := 3
-MINUTES_tested  := 6
 MINUTES_release := 7
 BUILD_dev       := --profile dev --features $(CLOCK)
-BUILD_tested    := $(BUILD_dev) --config profile.dev.package.liqdata.opt-level=1
 BUILD_release   := --profile release
 
 # The Python files are linked, so only Rust sources and the project files build anew.
-$(STAMP)/extension-release $(STAMP)/extension-tested $(STAMP)/extension-dev: $(STAMP)/extension-%: $(RUST) pyproject.toml | $(STAMP)/build
+$(STAMP)/extension-release $(STAMP)/extension-dev: $(STAMP)/extension-%: $(RUST) pyproject.toml | $(STAMP)/build
 	@echo "== building the extension ($*): from nothing about $(MINUTES_$*) minutes on two cores, later only what changed"
 	$(BIN)/maturin develop --locked $(BUILD_$*)
 	rm -f $(STAMP)/extension-*

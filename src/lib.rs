@@ -18,17 +18,15 @@
 //! * [`server`]: serves a market over HTTP;
 //! * `python`: the binding to the Python package (feature `python`).
 
+pub use liqdata_pure::{contract, endpoints, engine, model, simulate};
+
 pub mod archive;
 pub mod client;
 pub mod collect;
-pub mod contract;
-pub mod engine;
 pub mod feeds;
 pub mod market;
-pub mod model;
 mod net;
 pub mod server;
-pub mod simulate;
 #[cfg_attr(
     not(feature = "python"),
     allow(

@@ -31,7 +31,7 @@ pub enum ArgumentValue {
 }
 
 impl ArgumentValue {
-    pub(crate) fn borrowed(&self) -> Argument<'_> {
+    pub fn borrowed(&self) -> Argument<'_> {
         match self {
             Self::Text(text) => Argument::Text(text),
             Self::Whole(number) => Argument::Whole(*number),

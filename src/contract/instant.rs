@@ -10,7 +10,7 @@ use crate::model::{Millis, TimeUnit};
 const EPOCH: RangeInclusive<i64> = 100_000_000_000..=99_999_999_999_999;
 
 /// The allowed instants, as refusals list them.
-pub(crate) fn allowed_instants() -> String {
+pub fn allowed_instants() -> String {
     format!(
         "epoch milliseconds from {} to {} (years 1973 to 5138), or {}",
         EPOCH.start(),
@@ -20,7 +20,7 @@ pub(crate) fn allowed_instants() -> String {
 }
 
 /// The allowed instants as a JSON schema. The reader accepts further forms of ISO 8601.
-pub(crate) fn instant_schema() -> Value {
+pub fn instant_schema() -> Value {
     json!({"anyOf": [
         {
             "type": "integer", "format": "int64", "minimum": EPOCH.start(), "maximum": EPOCH.end(),
@@ -32,7 +32,7 @@ pub(crate) fn instant_schema() -> Value {
 }
 
 /// The instant of a parameter, or what is wrong with it.
-pub(crate) fn read_instant(text: &str) -> Result<Millis, String> {
+pub fn read_instant(text: &str) -> Result<Millis, String> {
     let number: Option<i64> = text.parse().ok();
     let unit = number.and_then(TimeUnit::of);
     if let Some(unit) = unit.filter(|unit| *unit != TimeUnit::Milliseconds) {
@@ -47,7 +47,7 @@ pub(crate) fn read_instant(text: &str) -> Result<Millis, String> {
 }
 
 /// The text of an instant that [`read_instant`] accepts.
-pub(crate) fn instant_text(at: Millis) -> String {
+pub fn instant_text(at: Millis) -> String {
     if EPOCH.contains(&at.0) {
         at.0.to_string()
     } else {

@@ -26,7 +26,7 @@ pub use argument::{Argument, ArgumentValue};
 pub use arguments::Arguments;
 pub use endpoint::{Endpoint, EndpointEntry};
 pub use envelope::{RefusedBody, ReplyEnvelope};
-pub(crate) use estimates::grid_bytes::grid_parts;
+pub use estimates::grid_bytes::grid_parts;
 pub use estimates::grid_bytes::{
     GRID_TYPE, GridHashes, GridValues, cut_grid, encode_grid, explain_grid,
 };
@@ -37,14 +37,14 @@ pub use estimates::maps::Maps;
 pub use estimates::maps::ModelVersion;
 pub use estimates::maxpain::Maxpain;
 pub use extension::Extension;
-pub(crate) use instant::{allowed_instants, read_instant};
+pub use instant::{allowed_instants, read_instant};
 pub use observations::bars::Bars;
 pub use observations::coverage::Coverage;
 pub use observations::gaps::Gaps;
 pub use observations::open_interest::OpenInterest;
 pub use observations::positions::Positions;
 pub use openapi::{OPENAPI, openapi};
-pub(crate) use parameter::text_of;
+pub use parameter::text_of;
 pub use parameter::{
     EVERYWHERE, EXPLAINED, Exchange, ModelChoice, Offset, Parameter, RawModel, RowLimit, Rule,
     specification,
@@ -119,7 +119,7 @@ macro_rules! endpoints {
         }
     };
 }
-pub(crate) use endpoints;
+pub use endpoints;
 
 macro_rules! entries {
     ([$($_name:ident($of_contract:ident))+] [$($_other:ident($extension:ident))*]) => {

@@ -86,7 +86,7 @@ pub struct Parameter {
 
 impl Parameter {
     /// Creates the parameter `name`, with values that follow the rule `R`.
-    pub(crate) const fn new<R: Rule>(
+    pub const fn new<R: Rule>(
         name: &'static str,
         default: Option<&'static str>,
         meaning: &'static str,
@@ -116,7 +116,7 @@ impl Parameter {
     ///
     /// Clients send an extension only to a service that announces it.
     #[must_use]
-    pub(crate) const fn extension(self) -> Self {
+    pub const fn extension(self) -> Self {
         Self {
             extension: true,
             ..self
@@ -138,7 +138,7 @@ impl Parameter {
     }
 
     /// Returns the name under which a service announces the value `text` of a choice.
-    pub(crate) fn called(&self, text: &str) -> Option<&'static str> {
+    pub fn called(&self, text: &str) -> Option<&'static str> {
         let values = (self.values)();
         values
             .into_iter()
@@ -232,7 +232,7 @@ pub trait Rule {
 /// # Errors
 ///
 /// [`BadQuery`] for an argument that is not text.
-pub(crate) fn text_of<'a, R: Rule>(
+pub fn text_of<'a, R: Rule>(
     name: &'static str,
     argument: Option<Argument<'a>>,
 ) -> Result<&'a str, BadQuery> {
@@ -341,7 +341,7 @@ fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
 /// Parses a coin or a trading pair in any accepted spelling.
 ///
 /// Options are rejected. A symbol with an exchange prefix is rejected too, because `exchange` is a separate parameter.
-pub(crate) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
+pub fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
     let symbol = Symbol::read(text).ok_or_else(|| blank(name, text, allowed.to_owned()))?;
     symbol.gives_orders().map_err(|reason| {
         BadQuery::new(name, format!("{text:?} has no rows: {reason}"), allowed)

@@ -4,7 +4,6 @@ use crate::model::Millis;
 
 /// Why an estimate cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum EngineError {
     /// No bar of the coin has closed yet.
     #[error("{coin:?} is unknown: none of its bars has closed by {now}; known coins: {}", listed(.known))]

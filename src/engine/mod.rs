@@ -33,7 +33,7 @@ pub use estimate::liquidation_map::{MapOptions, liqmap, liqmap_with};
 pub use estimate::map_clusters::map_clusters;
 pub use estimate::max_pain::maxpain;
 pub use estimate::position_map::{measured, priced_from, valued_at};
-pub(crate) use estimate::reach::VOLATILITY;
+pub use estimate::reach::VOLATILITY;
 pub use estimate::reach::{BySide, HeadlineBasis, StrongestLevel};
 pub use estimate::swept::{BeyondBins, swept};
 pub use fit::{Fit, FitInterval, FitSource, FitState};

@@ -55,7 +55,7 @@ pub use rows::observation::{
 pub use rows::period::PeriodRow;
 pub use rows::position::{ObservedPosition, PositionRow};
 pub use rows::record::{Cell, Column, Kind, Record, Source, Value, Visitor};
-pub(crate) use rows::record::{record, value};
+pub use rows::record::{record, value};
 pub use rows::served_map::{MapKind, MapRow};
 pub use rows::totals::*;
 pub use side::Side;
@@ -65,14 +65,14 @@ pub use symbols::contract_kind::{ContractKind, NotOfCoin, Settlement};
 pub use symbols::names::{
     EXCHANGES, did_you_mean, exchange_name, is_coin, known_exchange, own_name, well_known,
 };
-pub(crate) use symbols::quotes::{bitfinex_currency, is_quote};
+pub use symbols::quotes::{bitfinex_currency, is_quote};
 pub use symbols::quotes::{is_dollar, quote_of_pair};
 pub use symbols::scales::{coin_of_base, may_be_scaled};
 pub use symbols::spelling::without_month;
 pub use symbols::suggestion::{ALIKE, exchange_meant, nearest};
 pub use symbols::symbol::{Symbol, coin_of_pair};
-pub(crate) use text::hashing::seeded;
-pub(crate) use text::interner::{Interner, Listings, count};
+pub use text::hashing::seeded;
+pub use text::interner::{Interner, Listings, count};
 pub use text::label_column::Labels;
 pub use text::truncation::shortened;
 pub use time::iso8601::read_span;
@@ -83,7 +83,7 @@ pub use values::decimal_column::DecimalColumn;
 pub use values::exact_sum::ExactSum;
 pub use values::fixed_point::FixedPoint;
 pub use values::notional::{is_far_from_product, is_worth_its_product};
-pub(crate) use values::powers_of_ten::{POWERS_OF_TEN, POWERS_OF_TEN_F64, power_of_ten};
+pub use values::powers_of_ten::{POWERS_OF_TEN, POWERS_OF_TEN_F64, power_of_ten};
 pub use values::short_decimal::SHORT_TEXT;
-pub(crate) use values::short_decimal::push_decimal;
+pub use values::short_decimal::push_decimal;
 pub use values::short_decimal::{ShortDecimal, nearest_f64};

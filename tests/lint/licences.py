@@ -22,7 +22,7 @@ def linked() -> set[tuple[str, str]]:
     command = ["cargo", "tree", "--locked", "--features", "python", "--edges", "normal,build", "--target", "all"]
     tree = subprocess.run([*command, "--prefix", "none"], check=True, capture_output=True, text=True).stdout
     words = [line.split() for line in tree.splitlines() if line]
-    return {(name, version.removeprefix("v")) for name, version, *_ in words if name != "liqdata"}
+    return {(name, version.removeprefix("v")) for name, version, *_ in words if not name.startswith("liqdata")}
 
 
 def faults_of_wheel(wheel: Path, linked_packages: set[tuple[str, str]]) -> list[str]:

@@ -7,15 +7,6 @@ use crate::archive::rows::row::{Fault, LONGEST, Row, check_name, check_text, che
 pub use crate::model::MapRow;
 use crate::model::Millis;
 
-impl MapRow {
-    /// SHA-256 of the server's reply.
-    ///
-    /// It is part of the key, so a different reply to the same request is stored as a separate row.
-    fn digest(&self) -> String {
-        checksum(self.reply.as_bytes())
-    }
-}
-
 impl Row for MapRow {
     const TABLE: &'static str = "maps";
     const UNIQUE: &'static str = "symbol, kind, params, timestamp, digest";
@@ -47,7 +38,8 @@ impl Row for MapRow {
             self.kind,
             self.params,
             self.timestamp.0,
-            self.digest()
+            // A different reply to the same request is stored as a separate row.
+            checksum(self.reply.as_bytes())
         )
     }
 

@@ -31,7 +31,7 @@ pub use intake::{BodyReader, BufferedBody, Feed, Reading};
 pub(super) use number::whole_number;
 pub use number::{exact_decimal, nearest_double};
 pub(super) use quick::first;
-pub(crate) use quick::{Cursor, leading_number};
+pub use quick::{Cursor, leading_number};
 pub use reply::Reply;
 pub use time::InstantPlace;
 pub use token::Read;

@@ -188,7 +188,7 @@ fn headed(head: &[u8]) -> Vec<u8> {
 }
 
 /// The head and the values of an encoded heatmap. `None` if the body is no heatmap in bytes.
-pub(crate) fn grid_parts(body: &[u8]) -> Option<(&[u8], &[u8])> {
+pub fn grid_parts(body: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = body.strip_prefix(MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;

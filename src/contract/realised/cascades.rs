@@ -26,7 +26,7 @@ endpoint! {
 const BARE: i64 = 1000;
 
 /// Formats a cascade gap in milliseconds for a query string.
-pub(crate) fn gap_text(gap: i64) -> String {
+pub fn gap_text(gap: i64) -> String {
     let unit = if gap < BARE { "ms" } else { "" };
     format!("{gap}{unit}")
 }

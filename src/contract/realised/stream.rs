@@ -43,7 +43,7 @@ impl StreamEvents {
         changes: false,
     };
     /// No events.
-    pub(crate) const NONE: Self = Self {
+    pub const NONE: Self = Self {
         orders: false,
         cascades: false,
         changes: false,

@@ -8,16 +8,16 @@ const NONE: u32 = u32::MAX;
 
 /// Rows with their group numbers.
 #[derive(Debug)]
-pub(crate) struct RowGroups {
+pub struct RowGroups {
     /// Group of each row.
-    pub(crate) of_rows: Vec<u32>,
+    pub of_rows: Vec<u32>,
     /// First row of each group.
-    pub(crate) firsts: Vec<usize>,
+    pub firsts: Vec<usize>,
 }
 
 impl RowGroups {
     /// Creates one group of all rows.
-    pub(crate) fn together(rows: usize) -> Self {
+    pub fn together(rows: usize) -> Self {
         Self {
             of_rows: vec![0; rows],
             firsts: vec![0],
@@ -27,7 +27,7 @@ impl RowGroups {
     /// Splits the groups by a column.
     ///
     /// `numbers` has the number of each row's value. All numbers are below `values`.
-    pub(crate) fn by(mut self, numbers: &[i32], values: usize) -> Self {
+    pub fn by(mut self, numbers: &[i32], values: usize) -> Self {
         let mut firsts = Vec::new();
         let mut number = |known: &mut u32, row: usize| {
             if *known == NONE {

@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use crate::model::{Millis, Symbol};
 
 /// Time range of the earlier events that an event is compared with, in milliseconds.
-pub(crate) const COMPARED: i64 = 7 * Millis::DAY;
+pub const COMPARED: i64 = 7 * Millis::DAY;
 
 /// Which events to return.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,10 +6,10 @@ use crate::model::Millis;
 
 /// The times and the USD of an event, for comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct ComparedEvent {
-    pub(crate) start: Millis,
-    pub(crate) end: Millis,
-    pub(crate) usd: Decimal,
+pub struct ComparedEvent {
+    pub start: Millis,
+    pub end: Millis,
+    pub usd: Decimal,
 }
 
 /// A Fenwick tree of counts by rank.
@@ -47,7 +47,7 @@ fn lowest_bit(node: usize) -> usize {
 ///
 /// Earlier events count only if they ended more than `gap` before that start, because then no order can extend them.
 /// `None` if there are no such events.
-pub(crate) fn percentiles(events: &[ComparedEvent], gap: i64, span: i64) -> Vec<Option<f64>> {
+pub fn percentiles(events: &[ComparedEvent], gap: i64, span: i64) -> Vec<Option<f64>> {
     let mut amounts: Vec<Decimal> = events.iter().map(|event| event.usd).collect();
     amounts.sort_unstable();
     amounts.dedup();

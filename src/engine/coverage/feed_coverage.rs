@@ -58,7 +58,7 @@ impl FeedCoverage {
     /// The share of the liquidations in a range that was recorded.
     ///
     /// 1 if nothing is known about recording.
-    pub(crate) fn of(&self, from: Millis, to: Millis) -> f64 {
+    pub fn of(&self, from: Millis, to: Millis) -> f64 {
         let feeds = || self.exchanges.values().filter(|feed| feed.share > 0.0);
         if feeds().next().is_none() {
             return 1.0;
@@ -70,7 +70,7 @@ impl FeedCoverage {
     }
 
     /// Whether part of a range was recorded, of one exchange if named.
-    pub(crate) fn is_recorded(&self, exchange: Option<&str>, range: TimeRange) -> bool {
+    pub fn is_recorded(&self, exchange: Option<&str>, range: TimeRange) -> bool {
         let is_recorded = |feed: &RecordedFeed| {
             let first = feed.ranges.partition_point(|one| one.end <= range.start);
             feed.ranges
@@ -91,7 +91,7 @@ impl FeedCoverage {
     clippy::cast_precision_loss,
     reason = "milliseconds of a few thousand years are exact in a double"
 )]
-pub(crate) fn share(spans: &[TimeRange], whole: TimeRange) -> f64 {
+pub fn share(spans: &[TimeRange], whole: TimeRange) -> f64 {
     let first = spans.partition_point(|range| range.end <= whole.start);
     let within = spans.iter().skip(first);
     let covered: i64 = within
@@ -117,7 +117,7 @@ pub fn covered_share(recorded: &RecordedRanges, range: TimeRange, exchange: Opti
     clippy::cast_precision_loss,
     reason = "exchanges are counted in dozens"
 )]
-pub(crate) fn mean(shares: impl ExactSizeIterator<Item = f64>) -> f64 {
+pub fn mean(shares: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = shares.len().max(1) as f64;
     // The sum of no numbers is -0.
     shares.fold(0.0, |sum, share| sum + share) / count

@@ -144,7 +144,7 @@ pub struct SideBoundary {
 
 impl SideBoundary {
     /// The boundary of a column that is unknown.
-    pub(crate) const UNKNOWN: Self = Self {
+    pub const UNKNOWN: Self = Self {
         row: -1,
         long: 0.0,
         short: 0.0,

@@ -83,21 +83,21 @@ pub fn heatmap(
 
 /// A column of a heatmap.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HeatmapColumn {
-    pub(crate) mass: MassColumn,
+pub struct HeatmapColumn {
+    pub mass: MassColumn,
     /// Whether open interest was unknown.
-    pub(crate) is_relative: bool,
+    pub is_relative: bool,
 }
 
 /// Reads columns with the weights of their day.
-pub(crate) struct DailyWeights<'a> {
+pub struct DailyWeights<'a> {
     frame: &'a ReplayWindow<'a>,
     /// By UTC day.
     weights: HashMap<Millis, [Vec<f64>; 2]>,
 }
 
 impl<'a> DailyWeights<'a> {
-    pub(crate) fn new(frame: &'a ReplayWindow<'a>) -> Self {
+    pub fn new(frame: &'a ReplayWindow<'a>) -> Self {
         Self {
             frame,
             weights: HashMap::new(),
@@ -105,7 +105,7 @@ impl<'a> DailyWeights<'a> {
     }
 
     /// The column of a state.
-    pub(crate) fn column(&mut self, state: &LedgerState) -> HeatmapColumn {
+    pub fn column(&mut self, state: &LedgerState) -> HeatmapColumn {
         let frame = self.frame;
         let day = day_of(state.last_close.unwrap_or(state.since));
         let weights = self.weights.entry(day).or_insert_with(|| {
@@ -124,7 +124,7 @@ impl<'a> DailyWeights<'a> {
 }
 
 /// Builds the heatmap from columns that end at `times`.
-pub(crate) fn render(
+pub fn render(
     frame: &ReplayWindow<'_>,
     (coin, range, model, shown): (&str, HeatmapRange, Model, ShownPrices),
     times: Vec<Millis>,
@@ -241,7 +241,7 @@ fn step(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
 }
 
 /// End times of the columns: multiples of their length, and the end of the window.
-pub(crate) fn column_ends(frame: &ReplayWindow, range: HeatmapRange) -> Vec<Millis> {
+pub fn column_ends(frame: &ReplayWindow, range: HeatmapRange) -> Vec<Millis> {
     let step = step(frame, range);
     let open = frame
         .all_bars()

@@ -82,7 +82,7 @@ pub fn liqmap_with(
 }
 
 /// Returns the map with all its bins; the explanation has the prices that are to be shown.
-pub(crate) fn full_map(
+pub fn full_map(
     view: &View<'_>,
     coin: &str,
     options: MapOptions,
@@ -125,7 +125,7 @@ fn cropped(mut estimate: Estimate<LiquidationMap>) -> Estimate<LiquidationMap> {
 /// Builds the map of a ledger at a price.
 ///
 /// Each tier is multiplied by its factor in `counted`.
-pub(crate) fn render(
+pub fn render(
     frame: &ReplayWindow<'_>,
     options: MapOptions,
     (ledger, price): (&Ledger, f64),
@@ -181,7 +181,7 @@ fn full(
 }
 
 /// USD near the price.
-pub(crate) fn within_of(bins: &[MapBin], price: f64) -> Within {
+pub fn within_of(bins: &[MapBin], price: f64) -> Within {
     within(
         &bins.iter().map(|bin| (bin.side, bin.price, bin.total)),
         price,
@@ -260,7 +260,7 @@ fn span(
 /// The lowest and the highest price that an estimate over `range` milliseconds shows; `None` if it shows all.
 ///
 /// `has` says whether a side has USD between two prices, and `headline` is the headline price of a side.
-pub(crate) fn shown_span(
+pub fn shown_span(
     frame: &ReplayWindow<'_>,
     (range, shown): (i64, ShownPrices),
     reach: Option<Reach>,
@@ -289,7 +289,7 @@ pub(crate) fn shown_span(
 }
 
 /// Moves the bins that are not between `low` and `high` from the map to its `outside`.
-pub(crate) fn crop(map: &mut LiquidationMap, [low, high]: [f64; 2]) {
+pub fn crop(map: &mut LiquidationMap, [low, high]: [f64; 2]) {
     let width = map.leverages.len();
     let mut outside = SideUsd::default();
     let mut tiers = Vec::with_capacity(map.tiers.len());
@@ -366,7 +366,7 @@ fn fine(
     clippy::cast_possible_truncation,
     reason = "prices are a few thousand bins apart"
 )]
-pub(crate) fn map_bin(price: f64, current: f64, width: f64) -> i64 {
+pub fn map_bin(price: f64, current: f64, width: f64) -> i64 {
     ((price - current) / width).floor() as i64
 }
 
@@ -381,6 +381,6 @@ fn above(value: f64) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]
-pub(crate) fn centre(bin: i64, current: f64, width: f64) -> f64 {
+pub fn centre(bin: i64, current: f64, width: f64) -> f64 {
     current + (bin as f64 + 0.5) * width
 }

@@ -60,7 +60,7 @@ pub fn maxpain(
 }
 
 /// The rule that is used if `asked` is: the strongest bin with less than a day of bars.
-pub(crate) fn asked_or_strongest(asked: Headline, reach: Option<Reach>) -> Headline {
+pub fn asked_or_strongest(asked: Headline, reach: Option<Reach>) -> Headline {
     if reach.is_some() {
         asked
     } else {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::model::{Bar, DISTANCES, Headline, LiquidationMap, Millis, Side, SideUsd, Within};
 
 /// Time over which the volatility is measured.
-pub(crate) const VOLATILITY: i64 = 7 * Millis::DAY;
+pub const VOLATILITY: i64 = 7 * Millis::DAY;
 
 /// Length of a return, or the bar length if that is longer.
 const RETURN: i64 = 15 * Millis::MINUTE;
@@ -33,7 +33,7 @@ const TOLERANCE: f64 = 1e-9;
 ///
 /// Returns span 15 minutes, or the longest bar. A return across a gap does not count. `None` if the returns cover less
 /// than a day.
-pub(crate) fn volatility(bars: &[Bar], end: Millis) -> Option<f64> {
+pub fn volatility(bars: &[Bar], end: Millis) -> Option<f64> {
     let start = end.back(VOLATILITY);
     let first = bars.partition_point(|bar| bar.open_time < start);
     let bars = bars.get(first..)?;
@@ -70,24 +70,24 @@ pub(crate) fn volatility(bars: &[Bar], end: Millis) -> Option<f64> {
 
 /// A length in days.
 #[expect(clippy::cast_precision_loss, reason = "ranges are a few years long")]
-pub(crate) fn in_days(length: i64) -> f64 {
+pub fn in_days(length: i64) -> f64 {
     length as f64 / Millis::DAY as f64
 }
 
 /// The moves that are expected within a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Reach {
+pub struct Reach {
     /// Current price.
     price: f64,
     /// Standard deviation over a day.
-    pub(crate) sigma_day: f64,
+    pub sigma_day: f64,
     /// Standard deviation over the range.
     sigma: f64,
 }
 
 impl Reach {
     /// The expected price moves from `price` within `length` milliseconds.
-    pub(crate) fn new(price: f64, sigma_day: f64, length: i64) -> Self {
+    pub fn new(price: f64, sigma_day: f64, length: i64) -> Self {
         Self {
             price,
             sigma_day,
@@ -101,34 +101,34 @@ impl Reach {
     }
 
     /// Share of starts from which the price passes `price` within the range.
-    pub(crate) fn at(&self, price: f64) -> f64 {
+    pub fn at(&self, price: f64) -> f64 {
         self.ln_at(price).exp()
     }
 
     /// The prices within four standard deviations.
-    pub(crate) fn edges(&self) -> (f64, f64) {
+    pub fn edges(&self) -> (f64, f64) {
         let width = EDGE * self.sigma;
         (self.price * (1.0 - width), self.price * (1.0 + width))
     }
 
     /// The distance from its price up to which a cluster counts its neighbours.
-    pub(crate) fn half_width(&self, bin_width: f64) -> f64 {
+    pub fn half_width(&self, bin_width: f64) -> f64 {
         (HALF_WIDTH * self.sigma_day * self.price).max(bin_width / 2.0)
     }
 }
 
 /// The level of a side that stands for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct HeadlineLevel {
-    pub(crate) price: f64,
+pub struct HeadlineLevel {
+    pub price: f64,
     /// USD of the bins within the half width; of the bin itself if the strongest bin is chosen.
-    pub(crate) usd: f64,
+    pub usd: f64,
     /// Share of starts from which the price gets there; `None` with less than a day of bars.
-    pub(crate) reach: Option<f64>,
+    pub reach: Option<f64>,
 }
 
 /// The bins of a side with their USD.
-pub(crate) fn cells_of(map: &LiquidationMap, side: Side, tier: Option<usize>) -> Vec<(f64, f64)> {
+pub fn cells_of(map: &LiquidationMap, side: Side, tier: Option<usize>) -> Vec<(f64, f64)> {
     let width = map.leverages.len().max(1);
     map.bins
         .iter()
@@ -149,7 +149,7 @@ pub(crate) fn cells_of(map: &LiquidationMap, side: Side, tier: Option<usize>) ->
 ///
 /// With `reach`, it maximises the USD within the half width, times the reach of its price. Without, it is the strongest
 /// cell. Of equal levels, it is the one nearest to the current price.
-pub(crate) fn headline(
+pub fn headline(
     cells: &[(f64, f64)],
     price: f64,
     bin_width: f64,
@@ -191,10 +191,7 @@ pub(crate) fn headline(
 }
 
 /// USD by side up to each of the [`DISTANCES`] from the current price.
-pub(crate) fn within(
-    bins: &(impl Iterator<Item = (Side, f64, f64)> + Clone),
-    price: f64,
-) -> Within {
+pub fn within(bins: &(impl Iterator<Item = (Side, f64, f64)> + Clone), price: f64) -> Within {
     DISTANCES
         .into_iter()
         .map(|percent| {
@@ -251,7 +248,7 @@ pub struct HeadlineBasis {
 
 impl HeadlineBasis {
     /// The basis of headlines that are chosen by `headline`, and their half width.
-    pub(crate) fn new(headline: Headline, half_width: Option<f64>) -> Self {
+    pub fn new(headline: Headline, half_width: Option<f64>) -> Self {
         Self {
             headline,
             slope: SLOPE,

@@ -132,7 +132,7 @@ fn shown_cells(map: &LiquidationMap, grid: FineGrid) -> Option<Range<i64>> {
 }
 
 /// Returns the cells of a fine grid that the shown bins of a map touch.
-pub(crate) fn shown_part(map: &LiquidationMap, fine: &FineCells) -> FineCells {
+pub fn shown_part(map: &LiquidationMap, fine: &FineCells) -> FineCells {
     let bins = fine.bins(map.leverages.len()).unwrap_or_default();
     let at = |bin: i64| usize::try_from(bin.saturating_sub(fine.first)).unwrap_or(0);
     let shown = shown_cells(map, fine.grid());

@@ -51,7 +51,7 @@ const OF_ALL: f64 = 0.2;
 const OF_LATE: f64 = 1.0 / 3.0;
 
 /// Minimum number of known periods with liquidations. With fewer, the prior is used instead of a fit.
-pub(crate) const LEAST: usize = 200;
+pub const LEAST: usize = 200;
 
 /// Time range of the reported quality measures, in milliseconds.
 const RECENT: i64 = 30 * Millis::DAY;
@@ -68,7 +68,7 @@ const PATH_SHARE: f64 = 0.25 / 3.0;
 
 /// Fits of one coin and one model, computed on demand.
 #[derive(Debug)]
-pub(crate) struct DailyFits {
+pub struct DailyFits {
     study: FitSamples,
     /// Prior share of crossed USD that is reported, per tier.
     prior: Vec<f64>,
@@ -138,7 +138,7 @@ impl LevelFactors {
 }
 
 impl DailyFits {
-    pub(crate) fn new(study: FitSamples, parameters: &Parameters) -> Self {
+    pub fn new(study: FitSamples, parameters: &Parameters) -> Self {
         let enough = study
             .known_at
             .iter()
@@ -160,7 +160,7 @@ impl DailyFits {
     }
 
     /// Returns the fit of the UTC day of `instant`.
-    pub(crate) fn at(&mut self, instant: Millis) -> Arc<Fit> {
+    pub fn at(&mut self, instant: Millis) -> Arc<Fit> {
         let day = day_of(instant);
         while let Some(next) = self.next.filter(|next| *next <= day) {
             if self

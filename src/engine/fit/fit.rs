@@ -54,7 +54,7 @@ pub struct Fit {
     pub kappa: [f64; 2],
     /// Relative standard deviation of each share.
     #[serde(skip)]
-    pub(crate) spread: [Vec<f64>; 2],
+    pub spread: [Vec<f64>; 2],
     /// Share of the path terms in the USD predicted for the last 30 days, for longs and shorts. Path terms depend only
     /// on the price path, not on the map.
     pub path_share: Option<[f64; 2]>,
@@ -64,7 +64,7 @@ pub struct Fit {
     pub score: Option<f64>,
     /// Ratios of realised to predicted USD in the past, for longs and shorts.
     #[serde(skip)]
-    pub(crate) past: [PastRatios; 2],
+    pub past: [PastRatios; 2],
     /// Factors that turn the USD of the map into the ends of a prediction interval, per distance band.
     pub interval: Option<FitInterval>,
     /// A warning about an impossible result and its likely cause.
@@ -78,7 +78,7 @@ fn as_number<S: Serializer>(instant: &Millis, serializer: S) -> Result<S::Ok, S:
 }
 
 impl Fit {
-    pub(crate) fn prior(day: Millis, theta: &[f64], kappa: f64) -> Self {
+    pub fn prior(day: Millis, theta: &[f64], kappa: f64) -> Self {
         Self {
             state: FitState::Prior,
             as_of: day,
@@ -108,7 +108,7 @@ impl Fit {
     }
 
     /// Returns the fit with the prediction interval of the map in `ledger`.
-    pub(crate) fn of_map(&self, ledger: &Ledger) -> Self {
+    pub fn of_map(&self, ledger: &Ledger) -> Self {
         let mut unsure = [[0.0; interval::ENDS.len()]; 2];
         let mut nearer = [Vec::new(), Vec::new()];
         for (place, end) in interval::ENDS.iter().enumerate() {

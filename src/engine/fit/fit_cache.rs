@@ -8,7 +8,7 @@ use crate::model::Millis;
 
 /// Which late orders a fit includes. Late orders are received after the UTC day of their event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum LateOrders {
+pub enum LateOrders {
     /// Late orders received by this instant.
     By(Millis),
     /// No late orders.
@@ -17,21 +17,21 @@ pub(crate) enum LateOrders {
 
 /// The cached fits of one set of observations.
 #[derive(Debug, Default)]
-pub(crate) struct DailyFitsCache(Mutex<BTreeMap<DailyFitsKey, CachedFits>>);
+pub struct DailyFitsCache(Mutex<BTreeMap<DailyFitsKey, CachedFits>>);
 
 /// Key of cached fits: coin, model version, exchange and late orders.
 ///
 /// The exchange is `None` if the fits are not limited to one.
-pub(crate) type DailyFitsKey = (String, String, Option<String>, LateOrders);
+pub type DailyFitsKey = (String, String, Option<String>, LateOrders);
 
 /// The fits of a key. The outer `None` means not computed yet; the inner `None`, that there is no data for a fit.
-pub(crate) type CachedFits = Arc<Mutex<Option<Option<DailyFits>>>>;
+pub type CachedFits = Arc<Mutex<Option<Option<DailyFits>>>>;
 
 /// Maximum number of cached keys.
 const CAPACITY: usize = 64;
 
 impl DailyFitsCache {
-    pub(crate) fn of(&self, key: DailyFitsKey) -> CachedFits {
+    pub fn of(&self, key: DailyFitsKey) -> CachedFits {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.len() >= CAPACITY && !cached.contains_key(&key) {
             cached.pop_first();

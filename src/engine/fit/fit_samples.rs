@@ -11,43 +11,43 @@ const HOUR: i64 = Millis::HOUR;
 
 /// The periods of a coin with known liquidations, in order of time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FitSamples {
+pub struct FitSamples {
     /// Length of a period in milliseconds.
-    pub(crate) period: i64,
+    pub period: i64,
     /// Source of the amounts.
-    pub(crate) from: &'static str,
-    pub(crate) tiers: usize,
-    pub(crate) opens: Vec<Millis>,
+    pub from: &'static str,
+    pub tiers: usize,
+    pub opens: Vec<Millis>,
     /// Time at which the liquidations of each period became known.
-    pub(crate) known_at: Vec<Millis>,
+    pub known_at: Vec<Millis>,
     /// Recorded share of each period.
-    pub(crate) covered: Vec<f64>,
+    pub covered: Vec<f64>,
     /// Periods with too little recorded time: the time at which the liquidations of each became known.
-    pub(crate) left_out: Vec<Millis>,
-    pub(crate) sides: [SideSamples; 2],
+    pub left_out: Vec<Millis>,
+    pub sides: [SideSamples; 2],
 }
 
 /// The samples of one side, by period.
 ///
 /// Crossed USD are multiplied by the recorded share of the period, so that the fitted shares refer to all liquidations.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SideSamples {
+pub struct SideSamples {
     /// USD that the price crosses in the map as of the start of the period. Sorted by period, then by tier. Each tier
     /// is computed as if all open interest were in it.
-    pub(crate) crossed: Vec<f64>,
+    pub crossed: Vec<f64>,
     /// How far the price went beyond the previous close, as a fraction of that close: down for longs, up for shorts.
-    pub(crate) beyond: Vec<f64>,
+    pub beyond: Vec<f64>,
     /// USD reported as liquidated.
-    pub(crate) usd: Vec<f64>,
+    pub usd: Vec<f64>,
 }
 
 /// Liquidated USD in periods of one length.
 #[derive(Debug)]
-pub(crate) struct RealisedPeriods {
-    pub(crate) period: i64,
-    pub(crate) from: &'static str,
+pub struct RealisedPeriods {
+    pub period: i64,
+    pub from: &'static str,
     /// Start, time at which the amounts became known, and liquidated USD of longs and of shorts.
-    pub(crate) rows: Vec<(Millis, Millis, [f64; 2])>,
+    pub rows: Vec<(Millis, Millis, [f64; 2])>,
 }
 
 impl RealisedPeriods {
@@ -55,7 +55,7 @@ impl RealisedPeriods {
     ///
     /// An hour becomes known when an order of a later hour arrives, because only then is it certain that the feed
     /// continued. The hour of the first order is left out, because orders at its start may be missing.
-    pub(crate) fn of_orders(orders: impl Iterator<Item = (Millis, Side, f64)>) -> Self {
+    pub fn of_orders(orders: impl Iterator<Item = (Millis, Side, f64)>) -> Self {
         let mut rows: Vec<(Millis, Millis, [f64; 2])> = Vec::new();
         let mut begin = None;
         for (timestamp, side, usd) in orders {
@@ -88,7 +88,7 @@ impl RealisedPeriods {
     /// Sums liquidation bars shorter than half an hour to hours.
     ///
     /// Longer bars are periods without a sum. `None` if the length of short bars does not divide an hour.
-    pub(crate) fn of_liquidations(given: &PeriodLiquidations) -> Option<Self> {
+    pub fn of_liquidations(given: &PeriodLiquidations) -> Option<Self> {
         let (interval, first) = (given.interval, given.rows.first()?.0);
         let period = if interval >= HOUR / 2 {
             interval
@@ -130,7 +130,7 @@ impl RealisedPeriods {
 
 impl FitSamples {
     /// USD crossed in a period, by tier.
-    pub(crate) fn crossed(&self, side: usize, row: usize) -> &[f64] {
+    pub fn crossed(&self, side: usize, row: usize) -> &[f64] {
         self.sides
             .get(side)
             .and_then(|side| side.crossed.get(row * self.tiers..(row + 1) * self.tiers))

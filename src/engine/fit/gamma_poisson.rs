@@ -13,16 +13,16 @@ const CLOSE: f64 = 1e-9;
 
 /// Fitted weights, and the amount of data that supports each.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct TermWeights {
+pub struct TermWeights {
     /// Weight of each term, as a multiple of its prior mean.
-    pub(crate) over_prior: Vec<f64>,
+    pub over_prior: Vec<f64>,
     /// Effective sample size of each term: the events that it explains, plus the weight of the prior.
-    pub(crate) events: Vec<f64>,
+    pub events: Vec<f64>,
 }
 
 /// Regression rows: terms scaled by their prior means, amount in events, and row weight.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TermRows {
+pub struct TermRows {
     terms: usize,
     x: Vec<f64>,
     y: Vec<f64>,
@@ -30,7 +30,7 @@ pub(crate) struct TermRows {
 }
 
 impl TermRows {
-    pub(crate) fn new(terms: usize) -> Self {
+    pub fn new(terms: usize) -> Self {
         Self {
             terms,
             ..Self::default()
@@ -38,7 +38,7 @@ impl TermRows {
     }
 
     /// Adds a row. The fit ignores rows without a term above zero.
-    pub(crate) fn push(&mut self, x: impl Iterator<Item = f64>, y: f64, counts: f64) {
+    pub fn push(&mut self, x: impl Iterator<Item = f64>, y: f64, counts: f64) {
         self.x.extend(x);
         self.y.push(y);
         self.counts.push(counts);
@@ -53,7 +53,7 @@ impl TermRows {
     }
 
     /// Fits the weights. `near` is the starting point on entry and the result on return.
-    pub(crate) fn fit(&self, nu: f64, near: &mut Vec<f64>) -> TermWeights {
+    pub fn fit(&self, nu: f64, near: &mut Vec<f64>) -> TermWeights {
         let terms = self.terms;
         let mut sums = vec![0.0; terms];
         for (x, _, counts) in self.each() {

@@ -5,16 +5,16 @@ use serde::Serialize;
 use crate::model::{BinBounds, LiquidationMap, Millis, Side};
 
 /// Length of the past from which an interval is computed, in milliseconds.
-pub(crate) const SPAN: i64 = 90 * Millis::DAY;
+pub const SPAN: i64 = 90 * Millis::DAY;
 
 /// Share of the past price moves inside the interval, weighted by predicted USD.
-pub(crate) const SHARE: f64 = 0.8;
+pub const SHARE: f64 = 0.8;
 
 /// Quantile of the normal distribution that 10 % of the values exceed.
 const DEVIATE: f64 = 1.281_551_565_544_6;
 
 /// Ends of the bands of distance from the price, as fractions of the price. Larger distances have no interval.
-pub(crate) const ENDS: [f64; 3] = [0.01, 0.02, 0.05];
+pub const ENDS: [f64; 3] = [0.01, 0.02, 0.05];
 
 /// Minimum number of moves per band. A band with fewer moves also uses the moves of the bands nearer to the price.
 const LEAST: usize = 30;
@@ -23,13 +23,13 @@ const LEAST: usize = 30;
 ///
 /// Ratios are weighted by predicted USD. 10 % of the weight lie below the lower quantile, and 10 % above the upper one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct PastRatios([Option<[f64; 2]>; ENDS.len()]);
+pub struct PastRatios([Option<[f64; 2]>; ENDS.len()]);
 
 impl PastRatios {
     /// Computes the quantiles from price moves.
     ///
     /// A move is its distance beyond the previous close, the predicted USD and the realised USD.
-    pub(crate) fn new(moves: impl Iterator<Item = (f64, f64, f64)>) -> Self {
+    pub fn new(moves: impl Iterator<Item = (f64, f64, f64)>) -> Self {
         let mut by_distance = ENDS.map(|_| Vec::new());
         for (beyond, predicted, realised) in moves.filter(|(_, predicted, _)| *predicted > 0.0) {
             let place = ENDS.iter().position(|end| beyond < *end);
@@ -110,7 +110,7 @@ impl FitInterval {
     }
 
     /// The intervals of the bins of a map.
-    pub(crate) fn of_bins(&self, map: &LiquidationMap) -> BinBounds {
+    pub fn of_bins(&self, map: &LiquidationMap) -> BinBounds {
         let mut found = BinBounds::default();
         for bin in &map.bins {
             let above = bin.price / map.current_price - 1.0;
@@ -128,7 +128,7 @@ impl FitInterval {
     /// Widens the past quantiles by the uncertainty of the fitted shares in each band.
     ///
     /// The interval always contains the estimate.
-    pub(crate) fn new(past: &[PastRatios; 2], unsure: &[[f64; ENDS.len()]; 2]) -> Self {
+    pub fn new(past: &[PastRatios; 2], unsure: &[[f64; ENDS.len()]; 2]) -> Self {
         let wide = |past: &PastRatios, unsure: &[f64; ENDS.len()]| {
             let both = past.0.iter().zip(unsure);
             both.map(|(factors, unsure)| {

@@ -7,7 +7,7 @@ const FEW: usize = 20;
 const MOST: usize = 4;
 
 /// Returns the cap: `share` of the sum of all amounts after capping.
-pub(crate) fn cap(amounts: impl Iterator<Item = f64>, share: f64) -> f64 {
+pub fn cap(amounts: impl Iterator<Item = f64>, share: f64) -> f64 {
     let mut amounts: Vec<f64> = amounts.filter(|amount| *amount > 0.0).collect();
     if amounts.len() < FEW {
         return f64::INFINITY;

@@ -34,7 +34,7 @@ impl View<'_> {
     }
 
     /// Returns the fit of the UTC day of each instant without late orders.
-    pub(crate) fn fits_at(self, coin: &str, instants: &[Millis]) -> Vec<Arc<Fit>> {
+    pub fn fits_at(self, coin: &str, instants: &[Millis]) -> Vec<Arc<Fit>> {
         let each = |learning: &mut DailyFits| instants.iter().map(|at| learning.at(*at)).collect();
         self.fits(coin, LateOrders::None, each).unwrap_or_else(|| {
             let prior = |at: &Millis| Arc::new(self.prior(coin, *at));

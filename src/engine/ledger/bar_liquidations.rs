@@ -14,7 +14,7 @@ const SILENCE: i64 = Millis::DAY;
 ///
 /// An order counts only if it was received by the close of its bar, so that no later row changes a bar. Quantities are
 /// known if the feed had an order in the day before the close, or if part of that day was recorded.
-pub(crate) struct BarLiquidations<'a> {
+pub struct BarLiquidations<'a> {
     orders: Peekable<Box<dyn Iterator<Item = KnownOrder> + 'a>>,
     /// Receipt and event time of the orders that were not received by the last close.
     late: Vec<(Millis, Millis)>,
@@ -26,7 +26,7 @@ pub(crate) struct BarLiquidations<'a> {
 
 impl<'a> BarLiquidations<'a> {
     /// Starts before a bar that opens at `start`.
-    pub(crate) fn new(view: View<'a>, history: &'a CoinHistory, start: Millis) -> Self {
+    pub fn new(view: View<'a>, history: &'a CoinHistory, start: Millis) -> Self {
         let orders: Box<dyn Iterator<Item = KnownOrder> + 'a> =
             Box::new(view.orders_from(history, start.back(SILENCE)));
         Self {
@@ -39,7 +39,7 @@ impl<'a> BarLiquidations<'a> {
     }
 
     /// The quantities of the next bar.
-    pub(crate) fn of(&mut self, bar: &Bar) -> BarQuantities {
+    pub fn of(&mut self, bar: &Bar) -> BarQuantities {
         let close = bar.close_time();
         let mut sums = [0.0; 2];
         while let Some(order) = self.orders.next_if(|order| order.timestamp < close) {

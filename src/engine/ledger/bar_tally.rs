@@ -7,8 +7,8 @@ use crate::engine::observations::open_interest_series::{FreshReadings, OpenInter
 use crate::model::Bar;
 
 /// Counts over bars, taken in order of time.
-pub(crate) struct BarTally<'a> {
-    pub(crate) counts: LedgerCounts,
+pub struct BarTally<'a> {
+    pub counts: LedgerCounts,
     /// Gaps of more bar lengths count.
     longest_gap: i64,
     last: Option<Bar>,
@@ -17,11 +17,7 @@ pub(crate) struct BarTally<'a> {
 
 impl<'a> BarTally<'a> {
     /// Starts before `first`. Gaps longer than `longest_gap` bars are counted.
-    pub(crate) fn new(
-        readings: &'a OpenInterestSeries,
-        first: Option<&Bar>,
-        longest_gap: i64,
-    ) -> Self {
+    pub fn new(readings: &'a OpenInterestSeries, first: Option<&Bar>, longest_gap: i64) -> Self {
         Self {
             counts: LedgerCounts::default(),
             longest_gap,
@@ -31,7 +27,7 @@ impl<'a> BarTally<'a> {
     }
 
     /// Counts one bar.
-    pub(crate) fn count(&mut self, bar: &Bar, derived: &DerivedBar) {
+    pub fn count(&mut self, bar: &Bar, derived: &DerivedBar) {
         let gap = self
             .last
             .is_some_and(|last| is_gap(last.close_time(), last.interval, bar, self.longest_gap));
@@ -45,7 +41,7 @@ impl<'a> BarTally<'a> {
     }
 
     /// Number of closes with open interest of each exchange, without zeros.
-    pub(crate) fn open_interest(&self) -> BarCounts {
+    pub fn open_interest(&self) -> BarCounts {
         self.fresh.counts()
     }
 }

@@ -39,7 +39,7 @@ pub struct LedgerCheckpoint {
     pub is_month: bool,
     /// The instant by which all rows behind the state were received, if that is known.
     pub known_by: Option<Millis>,
-    pub(crate) state: LedgerState,
+    pub state: LedgerState,
 }
 
 impl LedgerKey {

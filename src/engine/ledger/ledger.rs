@@ -108,7 +108,7 @@ impl PartialEq for Scratch {
 
 /// Logarithms of a bar's prices, relative to the lowest price of the grid.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LogPrices {
+pub struct LogPrices {
     low: f64,
     high: f64,
     close: f64,
@@ -154,7 +154,7 @@ impl Ledger {
     }
 
     /// The log prices of a step, for [`Ledger::cross`] and [`Ledger::settle`].
-    pub(crate) fn logs(&self, step: &Step) -> LogPrices {
+    pub fn logs(&self, step: &Step) -> LogPrices {
         LogPrices {
             low: step.low.ln() - self.ln_p0,
             high: step.high.ln() - self.ln_p0,
@@ -164,7 +164,7 @@ impl Ledger {
     }
 
     /// Creates one undo log per clock pair, starting at the present state.
-    pub(crate) fn marks(&self) -> Vec<UndoLog> {
+    pub fn marks(&self) -> Vec<UndoLog> {
         let books = self.books.iter().flatten();
         books
             .flat_map(|book| book.pairs.iter().map(ClockPair::mark))
@@ -172,11 +172,7 @@ impl Ledger {
     }
 
     /// Empties the cells that a step crosses and records them in `marks`.
-    pub(crate) fn cross<'a>(
-        &mut self,
-        logs: LogPrices,
-        mut marks: impl Iterator<Item = &'a mut UndoLog>,
-    ) {
+    pub fn cross<'a>(&mut self, logs: LogPrices, mut marks: impl Iterator<Item = &'a mut UndoLog>) {
         let grid = self.parameters.grid;
         let range = (grid.bin_of_ln(logs.low), grid.bin_of_ln(logs.high));
         let [of_longs, of_shorts] = &mut self.books;
@@ -189,7 +185,7 @@ impl Ledger {
     }
 
     /// Reverts the closings and openings of a step; crossed cells stay empty.
-    pub(crate) fn unsettle(&mut self, marks: &mut [UndoLog]) {
+    pub fn unsettle(&mut self, marks: &mut [UndoLog]) {
         let pairs = self
             .books
             .iter_mut()
@@ -201,7 +197,7 @@ impl Ledger {
     }
 
     /// Refills the cells that a step crossed.
-    pub(crate) fn uncross(&mut self, marks: &mut [UndoLog]) {
+    pub fn uncross(&mut self, marks: &mut [UndoLog]) {
         let mut marks = marks.iter_mut();
         for (books, side) in self.books.iter_mut().zip([Side::Long, Side::Short]) {
             let pairs = books.iter_mut().flat_map(|book| &mut book.pairs);
@@ -213,12 +209,12 @@ impl Ledger {
     }
 
     /// Sets the open interest before the next step.
-    pub(crate) fn set_open_interest(&mut self, open_interest: f64) {
+    pub fn set_open_interest(&mut self, open_interest: f64) {
         self.open_interest = open_interest;
     }
 
     /// Closes and opens positions to match the open interest of `step`. Its crossed cells must already be empty.
-    pub(crate) fn settle<'a>(
+    pub fn settle<'a>(
         &mut self,
         step: &Step,
         logs: LogPrices,
@@ -294,7 +290,7 @@ impl Ledger {
     }
 
     /// Releases memory that holds no mass.
-    pub(crate) fn compact(&mut self) {
+    pub fn compact(&mut self) {
         for pair in self
             .books
             .iter_mut()
@@ -308,7 +304,7 @@ impl Ledger {
     }
 
     /// Appends the state as words, without the parameters.
-    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+    pub fn write(&self, words: &mut Vec<u64>) {
         let [long, short] = self.phi;
         let numbers = [self.open_interest, self.price, long, short];
         words.extend(numbers.map(f64::to_bits));
@@ -318,10 +314,7 @@ impl Ledger {
     }
 
     /// Reads what [`Ledger::write`] appended; `None` if there is too little.
-    pub(crate) fn read(
-        parameters: Parameters,
-        words: &mut impl Iterator<Item = u64>,
-    ) -> Option<Self> {
+    pub fn read(parameters: Parameters, words: &mut impl Iterator<Item = u64>) -> Option<Self> {
         let mut ledger = Self::new(parameters, 0.0);
         ledger.open_interest = f64::from_bits(words.next()?);
         ledger.price = f64::from_bits(words.next()?);
@@ -335,7 +328,7 @@ impl Ledger {
     }
 
     /// Approximate memory in bytes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let pairs = self.books.iter().flatten().flat_map(|book| &book.pairs);
         let entries = self.openings.iter().map(EntryBins::bytes);
         pairs.map(ClockPair::bytes).sum::<usize>() + entries.sum::<usize>()
@@ -404,7 +397,7 @@ impl Ledger {
     /// USD that a move of the price by the fraction `distance`, down and up, would cross.
     ///
     /// Returns the same numbers per tier as [`Ledger::crossed`].
-    pub(crate) fn within(&self, distance: f64) -> [Vec<f64>; 2] {
+    pub fn within(&self, distance: f64) -> [Vec<f64>; 2] {
         self.crossed(self.price * (1.0 - distance), self.price * (1.0 + distance))
     }
 
@@ -412,7 +405,7 @@ impl Ledger {
     ///
     /// Returns one number per tier for longs and for shorts. Each number is computed as if all open interest were in
     /// that tier.
-    pub(crate) fn crossed(&self, low: f64, high: f64) -> [Vec<f64>; 2] {
+    pub fn crossed(&self, low: f64, high: f64) -> [Vec<f64>; 2] {
         let grid = self.parameters.grid;
         let (low, high) = (grid.bin(low), grid.bin(high));
         let usd = |books: &[TierBook], crossed: &dyn Fn(&MassCells) -> (i64, i64)| {
@@ -440,7 +433,7 @@ impl Ledger {
     }
 
     /// Mass per bin in base units, summed over sides and tiers. Each tier is multiplied by its factor in `counted`.
-    pub(crate) fn column(&self, counted: &[Vec<f64>; 2]) -> MassColumn {
+    pub fn column(&self, counted: &[Vec<f64>; 2]) -> MassColumn {
         MassColumn {
             price: self.price,
             longs_end: self.longs_end(),
@@ -451,12 +444,12 @@ impl Ledger {
     /// Adds the weighted mass per bin to `mass`.
     ///
     /// `mass` starts at bin `first` and must cover the [`Ledger::span`].
-    pub(crate) fn add(&self, counted: &[Vec<f64>; 2], first: i64, mass: &mut [f64]) {
+    pub fn add(&self, counted: &[Vec<f64>; 2], first: i64, mass: &mut [f64]) {
         MassColumn::add(self.times(counted), first, mass);
     }
 
     /// Returns the range of bins with mass, and the first bin above all longs.
-    pub(crate) fn span(&self, counted: &[Vec<f64>; 2]) -> (Range<i64>, i64) {
+    pub fn span(&self, counted: &[Vec<f64>; 2]) -> (Range<i64>, i64) {
         (MassColumn::span(self.times(counted)), self.longs_end())
     }
 
@@ -533,13 +526,13 @@ fn pairs(numbers: impl Iterator<Item = f64>) -> Vec<Lanes> {
 
 /// Mass by bin at one instant, in base units.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MassColumn {
-    pub(crate) first: i64,
-    pub(crate) mass: Vec<f64>,
+pub struct MassColumn {
+    pub first: i64,
+    pub mass: Vec<f64>,
     /// The first bin above all longs; shorts lie at or above it.
-    pub(crate) longs_end: i64,
+    pub longs_end: i64,
     /// Close price of the last step.
-    pub(crate) price: f64,
+    pub price: f64,
 }
 
 impl MassColumn {
@@ -591,7 +584,7 @@ impl MassColumn {
     }
 
     /// The side of a bin.
-    pub(crate) fn side_of(&self, bin: i64) -> Side {
+    pub fn side_of(&self, bin: i64) -> Side {
         if bin < self.longs_end {
             Side::Long
         } else {
@@ -600,7 +593,7 @@ impl MassColumn {
     }
 
     /// Prices and USD of the non-empty bins of a side.
-    pub(crate) fn usd_of(&self, grid: FineGrid, side: Side) -> Vec<(f64, f64)> {
+    pub fn usd_of(&self, grid: FineGrid, side: Side) -> Vec<(f64, f64)> {
         (self.first..)
             .zip(&self.mass)
             .filter(|(bin, mass)| **mass > 0.0 && self.side_of(*bin) == side)
@@ -611,7 +604,7 @@ impl MassColumn {
     /// Returns the masses in `bins`, and the number of bins before them.
     ///
     /// The number counts the bins of `bins` below the first returned mass.
-    pub(crate) fn between(&self, bins: Range<i64>) -> (usize, &[f64]) {
+    pub fn between(&self, bins: Range<i64>) -> (usize, &[f64]) {
         let start = bins.start.max(self.first);
         let end = bins
             .end

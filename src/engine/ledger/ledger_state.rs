@@ -8,47 +8,47 @@ use crate::engine::{Ledger, Step};
 use crate::model::{Bar, Millis};
 
 /// Long and short quantity of a bar; `None` if unknown.
-pub(crate) type BarQuantities = [Option<f64>; 2];
+pub type BarQuantities = [Option<f64>; 2];
 
 /// A ledger during a replay.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct LedgerState {
-    pub(crate) ledger: Ledger,
+pub struct LedgerState {
+    pub ledger: Ledger,
     /// Whether a multiple of the volume replaces unknown open interest.
-    pub(crate) is_relative: bool,
+    pub is_relative: bool,
     /// Whether the replay has passed a bar with known open interest.
-    pub(crate) has_open_interest: bool,
+    pub has_open_interest: bool,
     /// Open of the first bar.
-    pub(crate) since: Millis,
-    pub(crate) last_close: Option<Millis>,
+    pub since: Millis,
+    pub last_close: Option<Millis>,
     /// Length of the last bar.
-    pub(crate) last_interval: i64,
-    pub(crate) counts: LedgerCounts,
+    pub last_interval: i64,
+    pub counts: LedgerCounts,
 }
 
 /// Counts over all bars of a ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LedgerCounts {
-    pub(crate) bars: usize,
+pub struct LedgerCounts {
+    pub bars: usize,
     /// Length of the longest bar.
-    pub(crate) interval: i64,
+    pub interval: i64,
     /// Bars with an exchange missing from the open interest.
-    pub(crate) partial: usize,
+    pub partial: usize,
     /// Gaps between bars.
-    pub(crate) gaps: usize,
+    pub gaps: usize,
 }
 
 /// Whether bars are missing between a close and the next bar.
 ///
 /// A gap between bars of different lengths is measured in lengths of the shorter bar.
-pub(crate) fn is_gap(close: Millis, interval: i64, next: &Bar, longest: i64) -> bool {
+pub fn is_gap(close: Millis, interval: i64, next: &Bar, longest: i64) -> bool {
     let gap = next.open_time.0.saturating_sub(close.0);
     gap > interval.min(next.interval).saturating_mul(longest)
 }
 
 impl LedgerState {
     /// Advances by one bar.
-    pub(crate) fn take(&mut self, bar: &Bar, derived: &DerivedBar, realised: BarQuantities) {
+    pub fn take(&mut self, bar: &Bar, derived: &DerivedBar, realised: BarQuantities) {
         if let Some(close) = self.last_close
             && is_gap(close, self.last_interval, bar, self.ledger.parameters().gap)
         {
@@ -99,7 +99,7 @@ impl LedgerState {
     }
 
     /// A copy that takes little memory.
-    pub(crate) fn compact(&self) -> Self {
+    pub fn compact(&self) -> Self {
         let mut copy = self.clone();
         copy.ledger.compact();
         copy
@@ -107,7 +107,7 @@ impl LedgerState {
 }
 
 /// The first start of a UTC month after `instant`.
-pub(crate) fn next_month(instant: Millis) -> Millis {
+pub fn next_month(instant: Millis) -> Millis {
     let at = Utc.timestamp_millis_opt(instant.0).single();
     let next = at.and_then(|at| {
         let (year, month) = match at.month() {

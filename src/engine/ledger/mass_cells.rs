@@ -4,18 +4,18 @@
 //! positions.
 
 /// One value for each of two turnover clocks, computed together with SIMD instructions.
-pub(crate) type Lanes = [f64; 2];
+pub type Lanes = [f64; 2];
 
 /// Mass by bin; all bins outside `first..end` are zero.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MassCells {
+pub struct MassCells {
     /// Bin of the first value.
     origin: i64,
     values: Vec<Lanes>,
     /// The first bin that may contain mass.
-    pub(crate) first: i64,
+    pub first: i64,
     /// The bin after the last one that may contain mass.
-    pub(crate) end: i64,
+    pub end: i64,
 }
 
 impl PartialEq for MassCells {
@@ -26,21 +26,21 @@ impl PartialEq for MassCells {
 }
 
 /// A distance in bins as an index; 0 if negative.
-pub(crate) fn places(distance: i64) -> usize {
+pub fn places(distance: i64) -> usize {
     usize::try_from(distance).unwrap_or(0)
 }
 
 impl MassCells {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.first >= self.end
     }
 
-    pub(crate) fn occupied(&self) -> &[Lanes] {
+    pub fn occupied(&self) -> &[Lanes] {
         self.within(self.first, self.end)
     }
 
     /// Values of the bins `first..end`; empty if `end` is not after `first`.
-    pub(crate) fn within(&self, first: i64, end: i64) -> &[Lanes] {
+    pub fn within(&self, first: i64, end: i64) -> &[Lanes] {
         let range = places(first - self.origin)..places(end - self.origin);
         self.values.get(range).unwrap_or_default()
     }
@@ -61,12 +61,7 @@ impl MassCells {
     ///
     /// Returns `sum` plus the removed mass, and appends each removed value to the undo log.
     #[inline]
-    pub(crate) fn take_from(
-        &mut self,
-        bin: i64,
-        mut sum: Lanes,
-        undo: Option<&mut Vec<Lanes>>,
-    ) -> Lanes {
+    pub fn take_from(&mut self, bin: i64, mut sum: Lanes, undo: Option<&mut Vec<Lanes>>) -> Lanes {
         if bin >= self.end {
             return sum;
         }
@@ -86,7 +81,7 @@ impl MassCells {
     ///
     /// Returns the same sum as [`MassCells::take_from`], and appends to the undo log in the same way.
     #[inline]
-    pub(crate) fn take_through(
+    pub fn take_through(
         &mut self,
         bin: i64,
         mut sum: Lanes,
@@ -108,7 +103,7 @@ impl MassCells {
     }
 
     /// Mass in a bin.
-    pub(crate) fn mass(&self, bin: i64) -> Lanes {
+    pub fn mass(&self, bin: i64) -> Lanes {
         let place = usize::try_from(bin - self.origin).ok();
         let mass = place.and_then(|place| self.values.get(place));
         mass.copied().unwrap_or_default()
@@ -117,7 +112,7 @@ impl MassCells {
     /// Sets the mass of a bin.
     ///
     /// Does nothing if the bin is outside the allocated range.
-    pub(crate) fn put(&mut self, bin: i64, mass: Lanes) {
+    pub fn put(&mut self, bin: i64, mass: Lanes) {
         let place = usize::try_from(bin - self.origin).ok();
         if let Some(cell) = place.and_then(|place| self.values.get_mut(place)) {
             *cell = mass;
@@ -126,7 +121,7 @@ impl MassCells {
 
     /// Adds `mass` to each of the ascending `bins`.
     #[inline]
-    pub(crate) fn add(&mut self, bins: &[i64], mass: Lanes) {
+    pub fn add(&mut self, bins: &[i64], mass: Lanes) {
         let (Some(&first), Some(&last)) = (bins.first(), bins.last()) else {
             return;
         };
@@ -173,20 +168,20 @@ impl MassCells {
     }
 
     /// Releases memory outside the occupied range.
-    pub(crate) fn compact(&mut self) {
+    pub fn compact(&mut self) {
         self.values = self.occupied().to_vec();
         self.origin = self.first;
     }
 
     /// Appends the occupied bins as words.
-    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+    pub fn write(&self, words: &mut Vec<u64>) {
         words.extend([self.first.cast_unsigned(), self.end.cast_unsigned()]);
         let masses = self.occupied().iter().flatten();
         words.extend(masses.map(|mass| mass.to_bits()));
     }
 
     /// Reads what [`MassCells::write`] appended; `None` if there is too little.
-    pub(crate) fn read(words: &mut impl Iterator<Item = u64>) -> Option<Self> {
+    pub fn read(words: &mut impl Iterator<Item = u64>) -> Option<Self> {
         let first = words.next()?.cast_signed();
         let end = words.next()?.cast_signed();
         let mut values = Vec::new();
@@ -202,11 +197,11 @@ impl MassCells {
     }
 
     /// Approximate memory in bytes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.values.capacity() * std::mem::size_of::<Lanes>()
     }
 
-    pub(crate) fn multiply(&mut self, factors: Lanes) {
+    pub fn multiply(&mut self, factors: Lanes) {
         for value in &mut self.values {
             *value = times(*value, factors);
         }
@@ -215,12 +210,12 @@ impl MassCells {
 
 /// Sums lane by lane.
 #[inline]
-pub(crate) fn plus([a, b]: Lanes, [c, d]: Lanes) -> Lanes {
+pub fn plus([a, b]: Lanes, [c, d]: Lanes) -> Lanes {
     [a + c, b + d]
 }
 
 /// Products lane by lane.
 #[inline]
-pub(crate) fn times([a, b]: Lanes, [c, d]: Lanes) -> Lanes {
+pub fn times([a, b]: Lanes, [c, d]: Lanes) -> Lanes {
     [a * c, b * d]
 }

@@ -12,13 +12,13 @@ use crate::model::{
 };
 
 /// The leverages shown in replies.
-pub(crate) const SHOWN_LEVERAGES: [u8; 7] = [2, 3, 5, 10, 25, 50, 100];
+pub const SHOWN_LEVERAGES: [u8; 7] = [2, 3, 5, 10, 25, 50, 100];
 
 /// The leverages of levels, as in the contract.
-pub(crate) const LEVELS: [u8; 4] = [10, 25, 50, 100];
+pub const LEVELS: [u8; 4] = [10, 25, 50, 100];
 
 /// The index of the [shown](SHOWN_LEVERAGES) leverage under which `leverage` is reported.
-pub(crate) fn shown_for(leverage: f64) -> usize {
+pub fn shown_for(leverage: f64) -> usize {
     match leverage {
         ..=2.0 => 0,
         ..=3.0 => 1,
@@ -171,7 +171,7 @@ impl Parameters {
     /// All parameters that a caller can choose, with the defaults filled in; `own` are those that were chosen.
     ///
     /// The default maintenance margins depend on the coin and are left out. Only the expected view has `kappa0` and `nu`.
-    pub(crate) fn specification(&self, own: Option<&Specification>, model: Model) -> Specification {
+    pub fn specification(&self, own: Option<&Specification>, model: Model) -> Specification {
         let usual = Specification::default();
         let own = own.unwrap_or(&usual);
         let is_expected = model == Model::Expected;
@@ -197,7 +197,7 @@ impl Parameters {
     /// Equilibrium share of the open interest per clock.
     ///
     /// Proportional to the share of the clock divided by its rate.
-    pub(crate) fn standing(&self) -> Vec<f64> {
+    pub fn standing(&self) -> Vec<f64> {
         let rest = |clock: &TurnoverClock| {
             if clock.per_day > 0.0 {
                 clock.share / clock.per_day
@@ -210,18 +210,18 @@ impl Parameters {
     }
 
     /// Assumed share of the open interest per tier.
-    pub(crate) fn weights(&self) -> Vec<f64> {
+    pub fn weights(&self) -> Vec<f64> {
         self.tiers.iter().map(|tier| tier.weight).collect()
     }
 
     /// USD expected to be reported per USD crossed, per tier, before the fit.
-    pub(crate) fn shares(&self) -> Vec<f64> {
+    pub fn shares(&self) -> Vec<f64> {
         let shares = self.tiers.iter().map(|tier| self.kappa * tier.weight);
         shares.collect()
     }
 
     /// Maintenance margin rate of the tier nearest to `leverage`.
-    pub(crate) fn maintenance_at(&self, leverage: f64) -> f64 {
+    pub fn maintenance_at(&self, leverage: f64) -> f64 {
         let distance = |tier: &Tier| (tier.leverage - leverage).abs();
         self.tiers
             .iter()

@@ -32,11 +32,11 @@ const FEWEST_BARS: usize = 64;
 const FAR: usize = 512;
 
 /// The closed bars of a coin, and the window of a range at their end.
-pub(crate) struct ReplayWindow<'a> {
+pub struct ReplayWindow<'a> {
     view: View<'a>,
-    pub(crate) coin: String,
+    pub coin: String,
     model: Model,
-    pub(crate) parameters: Parameters,
+    pub parameters: Parameters,
     history: &'a CoinHistory,
     /// All bars in memory.
     all: Cow<'a, [Bar]>,
@@ -52,11 +52,11 @@ pub(crate) struct ReplayWindow<'a> {
     /// Start of the window.
     start: Millis,
     /// Close time of the last bar, at which the window ends.
-    pub(crate) end: Millis,
+    pub end: Millis,
     /// Close price of the last bar.
-    pub(crate) price: f64,
+    pub price: f64,
     /// Length of the longest bar in the window.
-    pub(crate) interval: i64,
+    pub interval: i64,
     /// Whether the orders of the coin are used.
     has_orders: bool,
     /// Fit of the expected model, computed on first use.
@@ -70,7 +70,7 @@ impl<'a> ReplayWindow<'a> {
     ///
     /// [`EngineError`] if no bar has closed, if the last one closed `range` or longer ago, if a bar of the window is
     /// longer than `coarsest`, and if the bars start more than a bar after a window of more than a month.
-    pub(crate) fn new(
+    pub fn new(
         view: View<'a>,
         coin: &str,
         model: Model,
@@ -145,7 +145,7 @@ impl<'a> ReplayWindow<'a> {
     }
 
     /// The same window without orders: the default share of crossed mass counts as liquidated.
-    pub(crate) fn without_orders(self) -> Self {
+    pub fn without_orders(self) -> Self {
         Self {
             has_orders: false,
             ..self
@@ -153,23 +153,23 @@ impl<'a> ReplayWindow<'a> {
     }
 
     /// The bars of the window, in order of time.
-    pub(crate) fn bars(&self) -> &[Bar] {
+    pub fn bars(&self) -> &[Bar] {
         self.all.get(self.first..self.closed).unwrap_or_default()
     }
 
     /// All closed bars in memory, in order of time.
-    pub(crate) fn all_bars(&self) -> &[Bar] {
+    pub fn all_bars(&self) -> &[Bar] {
         self.all.get(..self.closed).unwrap_or_default()
     }
 
     /// Number of bars that closed by an instant.
-    pub(crate) fn closed_by(&self, instant: Millis) -> usize {
+    pub fn closed_by(&self, instant: Millis) -> usize {
         self.all_bars()
             .partition_point(|bar| bar.close_time() <= instant)
     }
 
     /// The same window at an earlier close, after `closed` bars. The range must be [`Millis::ALL`].
-    pub(crate) fn until(&self, closed: usize) -> ReplayWindow<'_> {
+    pub fn until(&self, closed: usize) -> ReplayWindow<'_> {
         let last = closed.checked_sub(1).and_then(|last| self.all.get(last));
         let inside = self.all.get(self.first..closed).unwrap_or_default().iter();
         ReplayWindow {
@@ -198,7 +198,7 @@ impl<'a> ReplayWindow<'a> {
     }
 
     /// The first close at which the ledger is in USD, or the first close if it never is.
-    pub(crate) fn known_from(&self) -> Millis {
+    pub fn known_from(&self) -> Millis {
         let bars = self.bars();
         let known = bars.first().filter(|_| self.opening(self.first).is_none());
         let known = known.and_then(|_| {
@@ -214,7 +214,7 @@ impl<'a> ReplayWindow<'a> {
     /// Replays the bars and calls `show` with the index of each of `times`, which ascend, and the state then.
     ///
     /// Returns the state at the end.
-    pub(crate) fn replay(
+    pub fn replay(
         &self,
         times: &[Millis],
         mut show: impl FnMut(usize, &LedgerState),
@@ -233,7 +233,7 @@ impl<'a> ReplayWindow<'a> {
     }
 
     /// Replays the bars of the window and calls `before` with the state before each bar.
-    pub(crate) fn walk(&self, before: impl FnMut(&LedgerState, &Bar)) -> LedgerState {
+    pub fn walk(&self, before: impl FnMut(&LedgerState, &Bar)) -> LedgerState {
         let from = self.bars().first().map_or(self.end, |bar| bar.open_time);
         self.walk_from(from, before)
     }
@@ -262,7 +262,7 @@ impl<'a> ReplayWindow<'a> {
     }
 
     /// Index of the first bar that a replay without a checkpoint takes.
-    pub(crate) fn replayed_from(&self) -> usize {
+    pub fn replayed_from(&self) -> usize {
         match self.opened {
             Opened::Ever => 0,
             Opened::Range => self.first,
@@ -270,14 +270,14 @@ impl<'a> ReplayWindow<'a> {
     }
 
     /// Liquidated quantities of the bars from `place` on, if they are used.
-    pub(crate) fn liquidations(&self, place: usize) -> Option<BarLiquidations<'a>> {
+    pub fn liquidations(&self, place: usize) -> Option<BarLiquidations<'a>> {
         let start = self.all.get(place).map_or(self.end, |bar| bar.open_time);
         self.has_orders
             .then(|| BarLiquidations::new(self.view, self.history, start))
     }
 
     /// Creates a ledger before the bar at `place`.
-    pub(crate) fn begin(&self, place: usize) -> LedgerState {
+    pub fn begin(&self, place: usize) -> LedgerState {
         let opening = self.opening(place);
         let level = opening.or_else(|| Some(self.derived.get(place)?.volume_per_day));
         LedgerState {
@@ -307,7 +307,7 @@ impl<'a> ReplayWindow<'a> {
     }
 
     /// Whether an estimate as of any instant from `start` to `end` leaves out the same rows as this one.
-    pub(crate) fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
+    pub fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
         self.history.excursions.is_settled_within(start, end)
             && self.readings.excursions.is_settled_within(start, end)
     }
@@ -315,18 +315,18 @@ impl<'a> ReplayWindow<'a> {
     /// Time of the last verdict on the rows unjudged from `start` to `end`.
     ///
     /// A row is unjudged until later rows show whether it is an outlier. `None` if no row was unjudged.
-    pub(crate) fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
+    pub fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
         let bars = self.history.excursions.judged_after(start, end);
         bars.max(self.readings.excursions.judged_after(start, end))
     }
 
     /// Starts counting the bars of the window.
-    pub(crate) fn tally(&self) -> BarTally<'_> {
+    pub fn tally(&self) -> BarTally<'_> {
         BarTally::new(&self.readings, self.bars().first(), self.parameters.gap)
     }
 
     /// Counts the bars of the window up to `closed`, after those that were already counted.
-    pub(crate) fn count(&self, tally: &mut BarTally<'_>, closed: usize) {
+    pub fn count(&self, tally: &mut BarTally<'_>, closed: usize) {
         let places = self.first + tally.counts.bars..closed.min(self.closed);
         let bars = self.all.get(places.clone()).unwrap_or_default();
         let derived = self.derived.get(places).unwrap_or_default();
@@ -338,28 +338,28 @@ impl<'a> ReplayWindow<'a> {
     /// Time of the first open interest reading of the view's exchange.
     ///
     /// If the view is not limited to one exchange, the earliest possible time.
-    pub(crate) fn venue_since(&self) -> Millis {
+    pub fn venue_since(&self) -> Millis {
         let first = self.view.venue().and_then(|_| self.readings.first());
         first.unwrap_or(Millis(i64::MIN))
     }
 
     /// The fit at the end; `None` for the exposure model.
-    pub(crate) fn fit(&self) -> Option<&Arc<Fit>> {
+    pub fn fit(&self) -> Option<&Arc<Fit>> {
         self.fit.get_or_init(|| self.fit_at(self.end)).as_ref()
     }
 
     /// The fit of the UTC day of an instant; `None` for the exposure model.
-    pub(crate) fn fit_at(&self, instant: Millis) -> Option<Arc<Fit>> {
+    pub fn fit_at(&self, instant: Millis) -> Option<Arc<Fit>> {
         (self.model == Model::Expected).then(|| self.view.fit_at(&self.coin, instant))
     }
 
     /// Factors by which located USD are multiplied, per tier, for longs and shorts.
-    pub(crate) fn counted(&self) -> [Vec<f64>; 2] {
+    pub fn counted(&self) -> [Vec<f64>; 2] {
         self.counted_by(self.fit().map(Arc::as_ref))
     }
 
     /// The [factors](ReplayWindow::counted) from `fit` if given, else the tier weights.
-    pub(crate) fn counted_by(&self, fit: Option<&Fit>) -> [Vec<f64>; 2] {
+    pub fn counted_by(&self, fit: Option<&Fit>) -> [Vec<f64>; 2] {
         match fit {
             Some(fit) => fit.theta.clone(),
             None => [self.parameters.weights(), self.parameters.weights()],
@@ -370,7 +370,7 @@ impl<'a> ReplayWindow<'a> {
     ///
     /// If any instant has a fit, instants without one get `None`. They would use the prior, which is on a different
     /// scale than a fit.
-    pub(crate) fn counted_at(&self, instants: &[Millis]) -> Vec<Option<[Vec<f64>; 2]>> {
+    pub fn counted_at(&self, instants: &[Millis]) -> Vec<Option<[Vec<f64>; 2]>> {
         match self.model {
             Model::Exposure => vec![Some(self.counted_by(None)); instants.len()],
             Model::Expected => {
@@ -396,14 +396,14 @@ impl<'a> ReplayWindow<'a> {
     }
 
     /// Explains the state of a ledger at the end, with a tally of the bars of the window.
-    pub(crate) fn explain(&self, state: &LedgerState, fit: Option<&Fit>) -> EstimateBasis {
+    pub fn explain(&self, state: &LedgerState, fit: Option<&Fit>) -> EstimateBasis {
         let mut tally = self.tally();
         self.count(&mut tally, self.closed);
         self.explain_tally(state, &tally, fit)
     }
 
     /// Explains the state of a ledger after the bars of `tally`.
-    pub(crate) fn explain_tally(
+    pub fn explain_tally(
         &self,
         state: &LedgerState,
         tally: &BarTally<'_>,
@@ -492,10 +492,7 @@ pub fn advance_ledger(view: &View<'_>, coin: &str, model: Model) -> Result<(), E
 }
 
 /// The quantities of a bar; unknown where orders are not used.
-pub(crate) fn quantities(
-    liquidations: Option<&mut BarLiquidations<'_>>,
-    bar: &Bar,
-) -> BarQuantities {
+pub fn quantities(liquidations: Option<&mut BarLiquidations<'_>>, bar: &Bar) -> BarQuantities {
     liquidations.map_or([None; 2], |liquidations| liquidations.of(bar))
 }
 

@@ -13,7 +13,7 @@ const VANISHING: f64 = 1e-150;
 
 /// Undo log of a clock pair for an unclosed bar.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct UndoLog {
+pub struct UndoLog {
     /// Crossed cells in order of crossing, and their sum.
     crossed: Vec<Lanes>,
     sum: Lanes,
@@ -31,37 +31,37 @@ pub(crate) struct UndoLog {
 
 /// The changes that a bar makes to all books of one side.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BarChange<'a> {
+pub struct BarChange<'a> {
     /// Open interest before and after the bar.
-    pub(crate) before: f64,
-    pub(crate) after: f64,
+    pub before: f64,
+    pub after: f64,
     /// Share of the crossed mass that is liquidated.
-    pub(crate) phi: f64,
+    pub phi: f64,
     /// Per clock, the share of positions that is closed and reopened, and (in `shares`) the share of new positions.
-    pub(crate) churns: &'a [Lanes],
-    pub(crate) shares: &'a [Lanes],
+    pub churns: &'a [Lanes],
+    pub shares: &'a [Lanes],
     /// Share of the new positions that each entry bin receives.
-    pub(crate) each: f64,
+    pub each: f64,
 }
 
 /// All positions of one side with one leverage.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct TierBook {
-    pub(crate) weight: f64,
+pub struct TierBook {
+    pub weight: f64,
     /// The parts of the clocks, in pairs.
-    pub(crate) pairs: Vec<ClockPair>,
+    pub pairs: Vec<ClockPair>,
     /// Mass crossed in the last step.
-    pub(crate) flux: f64,
+    pub flux: f64,
 }
 
 /// Positions of two clocks.
 ///
 /// With an odd number of clocks, the second lane of the last pair is 0.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ClockPair {
+pub struct ClockPair {
     /// Mass by liquidation price, before multiplication with `scale`.
-    pub(crate) cells: MassCells,
-    pub(crate) scale: Lanes,
+    pub cells: MassCells,
+    pub scale: Lanes,
     /// Mass without a known liquidation price.
     unlocated: Lanes,
     /// Total mass, stored so that no step sums the cells.
@@ -72,7 +72,7 @@ pub(crate) struct ClockPair {
 
 impl TierBook {
     /// Creates a book without located mass. `masses` are the unlocated masses per clock pair.
-    pub(crate) fn new(weight: f64, masses: impl Iterator<Item = Lanes>) -> Self {
+    pub fn new(weight: f64, masses: impl Iterator<Item = Lanes>) -> Self {
         Self {
             weight,
             pairs: masses.map(ClockPair::new).collect(),
@@ -80,12 +80,12 @@ impl TierBook {
         }
     }
 
-    pub(crate) fn unlocated(&self) -> f64 {
+    pub fn unlocated(&self) -> f64 {
         let pairs = self.pairs.iter();
         pairs.flat_map(|pair| pair.unlocated).sum()
     }
 
-    pub(crate) fn located(&self) -> f64 {
+    pub fn located(&self) -> f64 {
         self.pairs.iter().flat_map(ClockPair::located).sum()
     }
 
@@ -93,7 +93,7 @@ impl TierBook {
     ///
     /// Adds their values to the undo logs.
     #[inline]
-    pub(crate) fn sweep<'a>(
+    pub fn sweep<'a>(
         &mut self,
         side: Side,
         (low, high): (i64, i64),
@@ -121,7 +121,7 @@ impl TierBook {
 
     /// Closes positions, and opens new ones in `bins`, to match the open interest.
     #[inline]
-    pub(crate) fn settle<'a>(
+    pub fn settle<'a>(
         &mut self,
         turn: BarChange<'_>,
         bins: &[i64],
@@ -147,7 +147,7 @@ impl TierBook {
     }
 
     /// Makes the share `lost` of the located mass of each clock unlocated.
-    pub(crate) fn lapse(&mut self, lost: &[Lanes]) {
+    pub fn lapse(&mut self, lost: &[Lanes]) {
         for (pair, lost) in self.pairs.iter_mut().zip(lost) {
             pair.unlocated = plus(pair.unlocated, times(pair.located(), *lost));
             pair.scale = times(pair.scale, lost.map(|lost| 1.0 - lost));
@@ -155,7 +155,7 @@ impl TierBook {
     }
 
     /// Multiplies all mass by `factor`.
-    pub(crate) fn regroup(&mut self, factor: f64) {
+    pub fn regroup(&mut self, factor: f64) {
         for pair in &mut self.pairs {
             for value in [&mut pair.scale, &mut pair.unlocated, &mut pair.mass] {
                 *value = times(*value, [factor; 2]);
@@ -166,7 +166,7 @@ impl TierBook {
 
 impl TierBook {
     /// Appends the positions as words.
-    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+    pub fn write(&self, words: &mut Vec<u64>) {
         words.push(self.flux.to_bits());
         for pair in &self.pairs {
             let numbers = [pair.scale, pair.unlocated, pair.mass, pair.flux];
@@ -176,7 +176,7 @@ impl TierBook {
     }
 
     /// Reads what [`TierBook::write`] appended to a book of as many clocks; `None` if there is too little.
-    pub(crate) fn read(&mut self, words: &mut impl Iterator<Item = u64>) -> Option<()> {
+    pub fn read(&mut self, words: &mut impl Iterator<Item = u64>) -> Option<()> {
         self.flux = f64::from_bits(words.next()?);
         for pair in &mut self.pairs {
             for lanes in [
@@ -215,11 +215,11 @@ impl ClockPair {
     }
 
     /// Approximate memory in bytes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.cells.bytes() + std::mem::size_of::<Self>()
     }
 
-    pub(crate) fn mark(&self) -> UndoLog {
+    pub fn mark(&self) -> UndoLog {
         UndoLog {
             before: (self.cells.first, self.cells.end),
             behind: (self.cells.first, self.cells.end),
@@ -231,7 +231,7 @@ impl ClockPair {
     }
 
     /// Reverts closings and openings; crossed cells stay empty.
-    pub(crate) fn unsettle(&mut self, mark: &mut UndoLog) {
+    pub fn unsettle(&mut self, mark: &mut UndoLog) {
         (self.scale, self.unlocated, self.mass) = (mark.scale, mark.unlocated, mark.mass);
         if let Some(whole) = mark.whole.take() {
             self.cells = whole;
@@ -243,7 +243,7 @@ impl ClockPair {
     }
 
     /// Refills the crossed cells.
-    pub(crate) fn uncross(&mut self, side: Side, mark: &mut UndoLog) {
+    pub fn uncross(&mut self, side: Side, mark: &mut UndoLog) {
         let (first, end) = mark.before;
         for (place, mass) in (0..).zip(mark.crossed.drain(..)) {
             let bin = match side {

@@ -10,9 +10,7 @@ use crate::model::{Bar, Millis, ObservedBar};
 ///
 /// A missing length is the most common spacing of the coin's bars. If several spacings are equally common, it is the
 /// smallest of them. Lengths must be whole minutes.
-pub(crate) fn bars_by_coin(
-    rows: Vec<ObservedBar>,
-) -> Result<BTreeMap<String, Vec<Bar>>, TableFault> {
+pub fn bars_by_coin(rows: Vec<ObservedBar>) -> Result<BTreeMap<String, Vec<Bar>>, TableFault> {
     let mut by_coin: BTreeMap<String, Vec<(usize, ObservedBar)>> = BTreeMap::new();
     for (row, bar) in rows.into_iter().enumerate() {
         let bar = TableRow::of_bars(row).bar(bar)?;

@@ -29,7 +29,7 @@ struct SourceRun {
 }
 
 /// Number of bars per exchange.
-pub(crate) type BarCounts = BTreeMap<String, usize>;
+pub type BarCounts = BTreeMap<String, usize>;
 
 impl BarSources {
     /// Adds a bar: the first exchange provides its price, all of them its volume.
@@ -47,7 +47,7 @@ impl BarSources {
     ///
     /// Returns the number of bars with the price of each exchange, and the number with its volume. `bars` must be
     /// sorted by time.
-    pub(crate) fn count(&self, bars: &[Bar]) -> (BarCounts, BarCounts) {
+    pub fn count(&self, bars: &[Bar]) -> (BarCounts, BarCounts) {
         let (mut price, mut volume) = (BarCounts::new(), BarCounts::new());
         let mut rest = bars;
         for (place, run) in self.0.iter().enumerate() {

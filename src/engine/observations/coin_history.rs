@@ -16,12 +16,12 @@ use crate::model::{Bar, Millis, Side};
 
 /// An order of a coin, in units of the coin.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct KnownOrder {
-    pub(crate) timestamp: Millis,
+pub struct KnownOrder {
+    pub timestamp: Millis,
     /// When it was known: its receipt, or its event time if that is later.
-    pub(crate) known_at: Millis,
-    pub(crate) side: Side,
-    pub(crate) qty: f64,
+    pub known_at: Millis,
+    pub side: Side,
+    pub qty: f64,
 }
 
 /// Window of the average volume, in milliseconds.
@@ -29,46 +29,46 @@ const TRAILING: i64 = 7 * Millis::DAY;
 
 /// All observations of one coin, in order of time.
 #[derive(Debug, Default)]
-pub(crate) struct CoinHistory {
+pub struct CoinHistory {
     /// Bars without outliers.
-    pub(crate) bars: Vec<Bar>,
+    pub bars: Vec<Bar>,
     /// All bars, if some are outliers.
     observed: Option<Vec<Bar>>,
-    pub(crate) excursions: Excursions,
+    pub excursions: Excursions,
     /// One entry per bar.
-    pub(crate) derived: Vec<DerivedBar>,
-    pub(crate) open_interest: OpenInterestSeries,
+    pub derived: Vec<DerivedBar>,
+    pub open_interest: OpenInterestSeries,
     /// Exchanges of the bars, if known.
-    pub(crate) sources: BarSources,
+    pub sources: BarSources,
     /// Indexes of the coin's orders in the ring, oldest first.
-    pub(crate) orders: Vec<u32>,
+    pub orders: Vec<u32>,
     /// The starts of the UTC days by which late orders were received, in order. A late order is one received after the
     /// UTC day of its event.
-    pub(crate) late_days: Vec<Millis>,
+    pub late_days: Vec<Millis>,
     /// Liquidated USD by period, if given instead of orders.
-    pub(crate) liquidations: Option<PeriodLiquidations>,
+    pub liquidations: Option<PeriodLiquidations>,
     /// Recorded share of the order feeds.
-    pub(crate) exposure: FeedCoverage,
+    pub exposure: FeedCoverage,
 }
 
 /// Values computed once per bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct DerivedBar {
+pub struct DerivedBar {
     /// Volume divided by what the bars of the previous seven days had in the same time on average; 1 without such bars.
-    pub(crate) volume_ratio: f64,
+    pub volume_ratio: f64,
     /// Mean volume per day of those bars; without such bars, that of this bar. It replaces unknown open interest.
-    pub(crate) volume_per_day: f64,
+    pub volume_per_day: f64,
     /// Open interest at the close, if a fresh reading exists.
-    pub(crate) open_interest: Option<f64>,
+    pub open_interest: Option<f64>,
     /// Whether the open interest lacks an exchange, because the last reading of that exchange is too old.
-    pub(crate) partial: bool,
+    pub partial: bool,
     /// Factor that converts the open interest of the previous set of exchanges to the present set, if the set changed.
-    pub(crate) regrouped: Option<f64>,
+    pub regrouped: Option<f64>,
 }
 
 impl CoinHistory {
     /// Builds the history from sorted bars and readings, and separates their outliers.
-    pub(crate) fn new(bars: Vec<Bar>, open_interest: OpenInterestSeries) -> Self {
+    pub fn new(bars: Vec<Bar>, open_interest: OpenInterestSeries) -> Self {
         let open_interest = open_interest.judged(&bars);
         let excursions = Excursions::of_bars(&bars);
         let outliers = excursions.left_out(None);
@@ -94,46 +94,46 @@ impl CoinHistory {
 
 impl CoinHistory {
     /// Places of the orders from `start` on, oldest first.
-    pub(crate) fn orders_from(&self, ring: &Ring, start: Millis) -> &[u32] {
+    pub fn orders_from(&self, ring: &Ring, start: Millis) -> &[u32] {
         let before = |place: &u32| ring.timestamp(*place as usize) < start;
         let first = self.orders.partition_point(before);
         self.orders.get(first..).unwrap_or_default()
     }
 
     /// The last of [`CoinHistory::late_days`] by `day`.
-    pub(crate) fn last_late_day(&self, day: Millis) -> Option<Millis> {
+    pub fn last_late_day(&self, day: Millis) -> Option<Millis> {
         let known = self.late_days.partition_point(|late| *late <= day);
         self.late_days.get(known.checked_sub(1)?).copied()
     }
 
     /// The first row known by `at` that estimates as of `at` use and estimates as of now do not, or the other way.
-    pub(crate) fn first_difference(&self, at: Millis) -> Option<Millis> {
+    pub fn first_difference(&self, at: Millis) -> Option<Millis> {
         let bars = self.excursions.first_difference(at);
         let readings = self.open_interest.excursions.first_difference(at);
         bars.into_iter().chain(readings).min()
     }
 
     /// The first row that cannot be judged yet.
-    pub(crate) fn first_unjudged(&self) -> Option<Millis> {
+    pub fn first_unjudged(&self) -> Option<Millis> {
         let bars = self.excursions.first_unjudged();
         let readings = self.open_interest.excursions.first_unjudged();
         bars.into_iter().chain(readings).min()
     }
 
     /// All bars, outliers included.
-    pub(crate) fn observed(&self) -> &[Bar] {
+    pub fn observed(&self) -> &[Bar] {
         self.observed.as_deref().unwrap_or(&self.bars)
     }
 
     /// Whether all outliers known by `at` were judged by `at`.
     ///
     /// If not, estimates as of `at` use rows that later estimates leave out.
-    pub(crate) fn is_settled(&self, at: Millis) -> bool {
+    pub fn is_settled(&self, at: Millis) -> bool {
         self.excursions.is_settled(at) && self.open_interest.excursions.is_settled(at)
     }
 
     /// The inputs of estimates, without the outliers known at `at`.
-    pub(crate) fn judged_at(&self, at: Millis) -> EstimateInputs<'_> {
+    pub fn judged_at(&self, at: Millis) -> EstimateInputs<'_> {
         let is_settled = self.excursions.is_settled(at);
         let bars = if is_settled {
             Cow::Borrowed(self.bars.as_slice())
@@ -159,7 +159,7 @@ impl CoinHistory {
     /// As [`CoinHistory::judged_at`], with the open interest of one exchange.
     ///
     /// Bars and volumes remain those of the coin on all exchanges.
-    pub(crate) fn judged_of(&self, exchange: &str, at: Millis) -> EstimateInputs<'_> {
+    pub fn judged_of(&self, exchange: &str, at: Millis) -> EstimateInputs<'_> {
         let inputs = self.judged_at(at);
         let readings = self.open_interest.of(exchange, self.observed());
         let readings = readings.judged_at(at).into_owned();
@@ -182,7 +182,7 @@ impl CoinHistory {
     /// Number of outlier bars, by the exchange of their price.
     ///
     /// Counts bars that closed from `start` on and were judged outliers by `end`.
-    pub(crate) fn outlier_bars(&self, start: Millis, end: Millis) -> BarCounts {
+    pub fn outlier_bars(&self, start: Millis, end: Millis) -> BarCounts {
         let places = self.excursions.left_out(Some(end));
         let bars = places
             .iter()
@@ -197,11 +197,11 @@ impl CoinHistory {
 
 /// The inputs of estimates, without the outliers known at an instant.
 #[derive(Clone, Debug)]
-pub(crate) struct EstimateInputs<'a> {
-    pub(crate) bars: Cow<'a, [Bar]>,
+pub struct EstimateInputs<'a> {
+    pub bars: Cow<'a, [Bar]>,
     /// One entry per bar.
-    pub(crate) derived: Cow<'a, [DerivedBar]>,
-    pub(crate) readings: Cow<'a, OpenInterestSeries>,
+    pub derived: Cow<'a, [DerivedBar]>,
+    pub readings: Cow<'a, OpenInterestSeries>,
 }
 
 /// Computes the derived values of bars.

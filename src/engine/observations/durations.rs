@@ -7,6 +7,6 @@ use crate::model::Millis;
     clippy::cast_precision_loss,
     reason = "a length in milliseconds below 2^53 is exact, and longer ones are nearest"
 )]
-pub(crate) fn days(millis: i64) -> f64 {
+pub fn days(millis: i64) -> f64 {
     millis as f64 / Millis::DAY as f64
 }

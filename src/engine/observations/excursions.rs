@@ -73,20 +73,20 @@ impl Excursion {
 
 /// Numbers of outliers and of unjudged rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ExcursionCounts {
+pub struct ExcursionCounts {
     /// Rows that estimates leave out.
-    pub(crate) outliers: usize,
+    pub outliers: usize,
     /// Newest rows that left the level and cannot be judged yet. Estimates use them.
-    pub(crate) unjudged: usize,
+    pub unjudged: usize,
 }
 
 /// All excursions of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Excursions(Vec<Excursion>);
+pub struct Excursions(Vec<Excursion>);
 
 impl Excursions {
     /// Judges the bars of a coin, which must be sorted by time.
-    pub(crate) fn of_bars(bars: &[Bar]) -> Self {
+    pub fn of_bars(bars: &[Bar]) -> Self {
         let mut judge = BarJudge::default();
         for (place, bar) in bars.iter().enumerate() {
             judge.take(place, bar);
@@ -99,7 +99,7 @@ impl Excursions {
     /// Each reading is the number of its exchange, its instant and its value.
     ///
     /// A verdict takes effect at the next close of `bars`, because estimates change only at closes.
-    pub(crate) fn of_open_interest(
+    pub fn of_open_interest(
         exchanges: usize,
         readings: impl Iterator<Item = (usize, Millis, f64)>,
         bars: &[Bar],
@@ -126,7 +126,7 @@ impl Excursions {
     /// Indexes of the rows that left the level.
     ///
     /// Each index has the instant until which the row is unjudged or an outlier.
-    pub(crate) fn in_doubt(&self) -> impl Iterator<Item = (usize, Millis)> {
+    pub fn in_doubt(&self) -> impl Iterator<Item = (usize, Millis)> {
         self.0.iter().flat_map(|excursion| {
             let until = match excursion.verdict {
                 Verdict::CameBack => NEVER,
@@ -141,7 +141,7 @@ impl Excursions {
     /// Ascending indexes of the rows that are left out as of `at`.
     ///
     /// With `None`, all verdicts count.
-    pub(crate) fn left_out(&self, at: Option<Millis>) -> Vec<usize> {
+    pub fn left_out(&self, at: Option<Millis>) -> Vec<usize> {
         let at = at.unwrap_or(NEVER);
         let left_out = self.0.iter().filter(|excursion| excursion.is_left_out(at));
         let mut places: Vec<usize> = left_out
@@ -154,12 +154,12 @@ impl Excursions {
     /// Whether all outliers known by `at` were judged by `at`.
     ///
     /// If not, estimates as of `at` use rows that later estimates leave out.
-    pub(crate) fn is_settled(&self, at: Millis) -> bool {
+    pub fn is_settled(&self, at: Millis) -> bool {
         self.is_settled_within(at, at)
     }
 
     /// Whether [`Excursions::is_settled`] is true for every instant from `start` to `end`.
-    pub(crate) fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
+    pub fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
         !self.0.iter().any(|excursion| {
             let first = excursion.rows.first().map_or(NEVER, |row| row.at);
             excursion.is_left_out(NEVER) && first <= end && start < excursion.judged_at
@@ -167,7 +167,7 @@ impl Excursions {
     }
 
     /// The first row known by `at` that the series as of `at` uses and the series now leaves out.
-    pub(crate) fn first_difference(&self, at: Millis) -> Option<Millis> {
+    pub fn first_difference(&self, at: Millis) -> Option<Millis> {
         let different = self
             .0
             .iter()
@@ -177,7 +177,7 @@ impl Excursions {
     }
 
     /// The first row without a verdict.
-    pub(crate) fn first_unjudged(&self) -> Option<Millis> {
+    pub fn first_unjudged(&self) -> Option<Millis> {
         let open = self
             .0
             .iter()
@@ -187,7 +187,7 @@ impl Excursions {
     }
 
     /// When all rows up to `end` were judged that were in doubt from `start` on; `None` if none were.
-    pub(crate) fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
+    pub fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
         let doubted = self.0.iter().filter(|excursion| {
             let first = excursion.rows.first().map_or(NEVER, |row| row.at);
             first <= end && start < excursion.judged_at
@@ -198,7 +198,7 @@ impl Excursions {
     /// Counts outliers and unjudged rows as of `end`.
     ///
     /// Outliers count only if they became known from `start` on.
-    pub(crate) fn counts(&self, start: Millis, end: Millis) -> ExcursionCounts {
+    pub fn counts(&self, start: Millis, end: Millis) -> ExcursionCounts {
         let mut counts = ExcursionCounts::default();
         for excursion in &self.0 {
             let rows = excursion.rows.iter().map(|row| row.at);
@@ -213,7 +213,7 @@ impl Excursions {
 }
 
 /// Copies all rows except those at the ascending indexes `places`.
-pub(crate) fn without<T: Clone>(rows: &[T], places: &[usize]) -> Vec<T> {
+pub fn without<T: Clone>(rows: &[T], places: &[usize]) -> Vec<T> {
     let mut left_out = places.iter().peekable();
     let used = rows
         .iter()

@@ -169,7 +169,7 @@ impl Observations {
     }
 
     /// When the orders of each exchange are complete, if that was set.
-    pub(crate) fn recorded(&self) -> Option<&RecordedRanges> {
+    pub fn recorded(&self) -> Option<&RecordedRanges> {
         self.recorded.as_ref()
     }
 
@@ -189,7 +189,7 @@ impl Observations {
     }
 
     /// The group of the order at index `place` of the ring.
-    pub(crate) fn group(&self, place: usize) -> Option<&str> {
+    pub fn group(&self, place: usize) -> Option<&str> {
         self.groups.get(place)?.as_deref()
     }
 
@@ -287,7 +287,7 @@ impl Observations {
     }
 
     /// Names of the exchanges with orders.
-    pub(crate) fn exchanges(&self) -> &[String] {
+    pub fn exchanges(&self) -> &[String] {
         self.ring.names().exchanges()
     }
 
@@ -328,27 +328,27 @@ impl Observations {
     }
 
     /// The ring with all orders.
-    pub(crate) fn ring(&self) -> &Ring {
+    pub fn ring(&self) -> &Ring {
         &self.ring
     }
 
     /// The cache of fits.
-    pub(crate) fn fits(&self) -> &DailyFitsCache {
+    pub fn fits(&self) -> &DailyFitsCache {
         &self.fits
     }
 
     /// The cache of ledgers.
-    pub(crate) fn ledgers(&self) -> &LedgerCache {
+    pub fn ledgers(&self) -> &LedgerCache {
         &self.ledgers
     }
 
     /// The history of a coin, if it has bars.
-    pub(crate) fn history(&self, coin: &str) -> Option<&CoinHistory> {
+    pub fn history(&self, coin: &str) -> Option<&CoinHistory> {
         self.coins.get(coin)
     }
 
     /// The histories of all coins with bars.
-    pub(crate) fn histories(&self) -> impl Iterator<Item = &CoinHistory> {
+    pub fn histories(&self) -> impl Iterator<Item = &CoinHistory> {
         self.coins.values()
     }
 

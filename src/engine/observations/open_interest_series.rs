@@ -13,7 +13,7 @@ use crate::engine::observations::table_checks::TableRow;
 use crate::model::{Bar, Millis, ObservedOpenInterest};
 
 /// Maximum age of an open interest reading in a sum, in milliseconds.
-pub(crate) const FRESH: i64 = 15 * Millis::MINUTE;
+pub const FRESH: i64 = 15 * Millis::MINUTE;
 
 #[derive(Clone, Copy, Debug)]
 struct Reading {
@@ -24,19 +24,19 @@ struct Reading {
 
 /// Open interest readings of a coin on all exchanges, in order of time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OpenInterestSeries {
+pub struct OpenInterestSeries {
     /// Exchanges by number. `None` stands for readings that are a total over exchanges.
     venues: Vec<Option<String>>,
     /// Readings without outliers.
     readings: Vec<Reading>,
     /// All readings, if some are outliers.
     observed: Option<Vec<Reading>>,
-    pub(crate) excursions: Excursions,
+    pub excursions: Excursions,
 }
 
 impl OpenInterestSeries {
     /// Returns the series with its outliers separated. `bars` are the bars of the coin.
-    pub(crate) fn judged(self, bars: &[Bar]) -> Self {
+    pub fn judged(self, bars: &[Bar]) -> Self {
         let readings = self.readings.iter();
         let readings = readings.map(|one| (one.venue, one.timestamp, one.open_interest));
         let excursions = Excursions::of_open_interest(self.venues.len(), readings, bars);
@@ -53,7 +53,7 @@ impl OpenInterestSeries {
     }
 
     /// The series without the readings that were known to be outliers at `at`.
-    pub(crate) fn judged_at(&self, at: Millis) -> Cow<'_, Self> {
+    pub fn judged_at(&self, at: Millis) -> Cow<'_, Self> {
         if self.excursions.is_settled(at) {
             return Cow::Borrowed(self);
         }
@@ -73,7 +73,7 @@ impl OpenInterestSeries {
     /// Number of outliers by exchange, without zeros.
     ///
     /// Counts readings from `start` on that were judged outliers by `end`.
-    pub(crate) fn outliers(&self, start: Millis, end: Millis) -> BarCounts {
+    pub fn outliers(&self, start: Millis, end: Millis) -> BarCounts {
         let mut counts = BarCounts::new();
         for place in self.excursions.left_out(Some(end)) {
             let reading = self.observed().get(place);
@@ -87,7 +87,7 @@ impl OpenInterestSeries {
     }
 
     /// Readings of one exchange, judged separately. `bars` are the bars of the coin.
-    pub(crate) fn of(&self, exchange: &str, bars: &[Bar]) -> Self {
+    pub fn of(&self, exchange: &str, bars: &[Bar]) -> Self {
         let wanted = |venue: &Option<String>| venue.as_deref() == Some(exchange);
         let number = self.venues.iter().position(wanted);
         let readings = self.observed().iter();
@@ -107,7 +107,7 @@ impl OpenInterestSeries {
     }
 
     /// Names of the exchanges with a reading by `instant`.
-    pub(crate) fn venues_by(&self, instant: Millis) -> Vec<String> {
+    pub fn venues_by(&self, instant: Millis) -> Vec<String> {
         let mut read = vec![false; self.venues.len()];
         let known = self.readings.iter();
         for reading in known.take_while(|reading| reading.timestamp <= instant) {
@@ -120,12 +120,12 @@ impl OpenInterestSeries {
     }
 
     /// Time of the first reading.
-    pub(crate) fn first(&self) -> Option<Millis> {
+    pub fn first(&self) -> Option<Millis> {
         self.readings.first().map(|reading| reading.timestamp)
     }
 
     /// Readings as table rows, outliers included.
-    pub(crate) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
+    pub fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
         self.observed()
             .iter()
             .map(move |reading| ObservedOpenInterest {
@@ -137,12 +137,12 @@ impl OpenInterestSeries {
     }
 
     /// Sum of the last reading of each exchange by `instant`, without readings that are not fresh.
-    pub(crate) fn at(&self, instant: Millis) -> Option<f64> {
+    pub fn at(&self, instant: Millis) -> Option<f64> {
         self.cursor(instant).at(instant)
     }
 
     /// Time of the last reading by `instant`, fresh or not.
-    pub(crate) fn last_by(&self, instant: Millis) -> Option<Millis> {
+    pub fn last_by(&self, instant: Millis) -> Option<Millis> {
         let known = self
             .readings
             .partition_point(|reading| reading.timestamp <= instant);
@@ -152,7 +152,7 @@ impl OpenInterestSeries {
     /// Creates a counter of instants with fresh readings, per exchange.
     ///
     /// Counted instants must not precede `start`.
-    pub(crate) fn fresh_from(&self, start: Millis) -> FreshReadings<'_> {
+    pub fn fresh_from(&self, start: Millis) -> FreshReadings<'_> {
         FreshReadings {
             venues: &self.venues,
             cursor: self.cursor(start),
@@ -161,12 +161,12 @@ impl OpenInterestSeries {
     }
 
     /// Time of the last reading.
-    pub(crate) fn last(&self) -> Option<Millis> {
+    pub fn last(&self) -> Option<Millis> {
         self.readings.last().map(|reading| reading.timestamp)
     }
 
     /// Creates a cursor for instants from `start` on.
-    pub(crate) fn cursor(&self, start: Millis) -> OpenInterestCursor<'_> {
+    pub fn cursor(&self, start: Millis) -> OpenInterestCursor<'_> {
         let skipped = self
             .readings
             .partition_point(|reading| reading.timestamp < start.back(FRESH));
@@ -179,7 +179,7 @@ impl OpenInterestSeries {
 }
 
 /// Counts the instants at which each exchange has a fresh reading.
-pub(crate) struct FreshReadings<'a> {
+pub struct FreshReadings<'a> {
     venues: &'a [Option<String>],
     cursor: OpenInterestCursor<'a>,
     counts: Vec<usize>,
@@ -187,7 +187,7 @@ pub(crate) struct FreshReadings<'a> {
 
 impl FreshReadings<'_> {
     /// Counts an instant, which must not precede the instant counted before it.
-    pub(crate) fn count(&mut self, instant: Millis) {
+    pub fn count(&mut self, instant: Millis) {
         self.cursor.advance(instant);
         for (count, fresh) in self.counts.iter_mut().zip(self.cursor.fresh(instant)) {
             *count += usize::from(fresh);
@@ -195,7 +195,7 @@ impl FreshReadings<'_> {
     }
 
     /// Counts of the named exchanges, without zeros.
-    pub(crate) fn counts(&self) -> BarCounts {
+    pub fn counts(&self) -> BarCounts {
         let named = self.venues.iter().zip(&self.counts);
         named
             .filter(|(_, count)| **count > 0)
@@ -205,7 +205,7 @@ impl FreshReadings<'_> {
 }
 
 /// Sums open interest at ascending instants.
-pub(crate) struct OpenInterestCursor<'a> {
+pub struct OpenInterestCursor<'a> {
     rest: &'a [Reading],
     /// Time and value of the last reading per exchange.
     latest: Vec<Option<(Millis, f64)>>,
@@ -234,7 +234,7 @@ impl OpenInterestCursor<'_> {
             .map(move |latest| latest.is_some_and(|(timestamp, _)| timestamp >= oldest))
     }
 
-    pub(crate) fn at(&mut self, instant: Millis) -> Option<f64> {
+    pub fn at(&mut self, instant: Millis) -> Option<f64> {
         self.advance(instant);
         let oldest = instant.back(FRESH);
         self.latest
@@ -252,7 +252,7 @@ impl OpenInterestCursor<'_> {
     ///
     /// It removes exchanges that no longer have a fresh reading, and adds exchanges that have one again. `None` if the
     /// set is unchanged. Positions neither close nor open when a feed stops or resumes.
-    pub(crate) fn regroup(&mut self, instant: Millis) -> Option<f64> {
+    pub fn regroup(&mut self, instant: Millis) -> Option<f64> {
         let oldest = instant.back(FRESH);
         let fresh = |latest: &Option<(Millis, f64)>| {
             latest
@@ -276,7 +276,7 @@ impl OpenInterestCursor<'_> {
     }
 
     /// Whether the sum at `instant` lacks an exchange, because its last reading is not fresh.
-    pub(crate) fn lacks_a_venue(&self, instant: Millis) -> bool {
+    pub fn lacks_a_venue(&self, instant: Millis) -> bool {
         let oldest = instant.back(FRESH);
         self.latest
             .iter()
@@ -286,7 +286,7 @@ impl OpenInterestCursor<'_> {
 }
 
 /// Sorts open interest readings per coin.
-pub(crate) fn open_interest_by_coin(
+pub fn open_interest_by_coin(
     rows: Vec<ObservedOpenInterest>,
 ) -> Result<BTreeMap<String, OpenInterestSeries>, TableFault> {
     let mut by_coin: BTreeMap<String, Vec<(usize, ObservedOpenInterest)>> = BTreeMap::new();

@@ -22,11 +22,11 @@ const USUAL: std::ops::RangeInclusive<f64> = 1e-5..=0.1;
 
 /// Liquidated USD of a coin in periods of one length, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct PeriodLiquidations {
+pub struct PeriodLiquidations {
     /// Length of a period in milliseconds.
-    pub(crate) interval: i64,
+    pub interval: i64,
     /// Start of the period, and liquidated USD of longs and of shorts.
-    pub(crate) rows: Vec<(Millis, [f64; 2])>,
+    pub rows: Vec<(Millis, [f64; 2])>,
 }
 
 impl PeriodLiquidations {
@@ -38,12 +38,7 @@ impl PeriodLiquidations {
     ///
     /// [`TableFault`] for the first implausible period; for the largest period if only the sum over all periods is
     /// implausible.
-    pub(crate) fn check(
-        &self,
-        coin: &str,
-        places: &[usize],
-        bars: &[Bar],
-    ) -> Result<(), TableFault> {
+    pub fn check(&self, coin: &str, places: &[usize], bars: &[Bar]) -> Result<(), TableFault> {
         let mut bars = bars.iter().peekable();
         let (mut liquidated, mut traded, mut volume) = (0.0, 0.0, 0.0);
         let mut largest: Option<(usize, [f64; 2])> = None;
@@ -103,7 +98,7 @@ impl PeriodLiquidations {
     }
 
     /// The periods as table rows.
-    pub(crate) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedLiquidations> {
+    pub fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedLiquidations> {
         self.rows
             .iter()
             .map(move |(open, [long_usd, short_usd])| ObservedLiquidations {
@@ -129,7 +124,7 @@ fn larger([long, short]: [f64; 2]) -> &'static str {
 ///
 /// All periods of a coin must have one length. If no period states it, the length is their most common spacing. If
 /// several spacings are equally common, it is the smallest of them.
-pub(crate) fn liquidations_by_coin(
+pub fn liquidations_by_coin(
     rows: Vec<ObservedLiquidations>,
 ) -> Result<BTreeMap<String, (PeriodLiquidations, Vec<usize>)>, TableFault> {
     let mut by_coin: BTreeMap<String, Vec<(usize, ObservedLiquidations)>> = BTreeMap::new();

@@ -31,7 +31,7 @@ pub struct TableFault {
 }
 
 /// Formats a number for a message, with about three digits.
-pub(crate) fn shown(value: f64) -> String {
+pub fn shown(value: f64) -> String {
     if (0.01..1e6).contains(&value) {
         let places = if value >= 100.0 { 0 } else { 2 };
         format!("{value:.places$}")
@@ -42,38 +42,38 @@ pub(crate) fn shown(value: f64) -> String {
 
 /// A row of a table, to which faults refer.
 #[derive(Clone, Copy)]
-pub(crate) struct TableRow {
+pub struct TableRow {
     table: &'static str,
     row: usize,
 }
 
 impl TableRow {
-    pub(crate) fn of_orders(row: usize) -> Self {
+    pub fn of_orders(row: usize) -> Self {
         Self {
             table: "orders",
             row,
         }
     }
 
-    pub(crate) fn of_bars(row: usize) -> Self {
+    pub fn of_bars(row: usize) -> Self {
         Self { table: "bars", row }
     }
 
-    pub(crate) fn of_open_interest(row: usize) -> Self {
+    pub fn of_open_interest(row: usize) -> Self {
         Self {
             table: "open_interest",
             row,
         }
     }
 
-    pub(crate) fn of_liquidations(row: usize) -> Self {
+    pub fn of_liquidations(row: usize) -> Self {
         Self {
             table: "liquidations",
             row,
         }
     }
 
-    pub(crate) fn fault(self, column: &'static str, message: impl Into<String>) -> TableFault {
+    pub fn fault(self, column: &'static str, message: impl Into<String>) -> TableFault {
         TableFault {
             table: self.table,
             column,
@@ -103,7 +103,7 @@ impl TableRow {
     }
 
     /// Checks an amount: finite and not negative.
-    pub(crate) fn amount(self, column: &'static str, value: f64) -> Result<(), TableFault> {
+    pub fn amount(self, column: &'static str, value: f64) -> Result<(), TableFault> {
         self.check(column, (0.0..=LARGEST).contains(&value), || {
             format!("{value:?} is not an amount; allowed: 0 to {LARGEST:?}")
         })
@@ -140,7 +140,7 @@ impl TableRow {
     }
 
     /// Checks and normalises an order.
-    pub(crate) fn order(self, mut row: ObservedOrder) -> Result<ObservedOrder, TableFault> {
+    pub fn order(self, mut row: ObservedOrder) -> Result<ObservedOrder, TableFault> {
         let order = &mut row.order;
         order.exchange = self.exchange(&order.exchange)?;
         let symbol = order.symbol.trim().to_uppercase();
@@ -163,7 +163,7 @@ impl TableRow {
     }
 
     /// Checks the numbers of an order.
-    pub(crate) fn amounts(self, order: &Order) -> Result<(), TableFault> {
+    pub fn amounts(self, order: &Order) -> Result<(), TableFault> {
         self.positive("price", order.price)?;
         self.positive("qty", order.qty)?;
         self.check("value_usd", order.value_usd >= Decimal::ZERO, || {
@@ -191,7 +191,7 @@ impl TableRow {
     }
 
     /// Checks and normalises liquidated USD of a period.
-    pub(crate) fn liquidations(
+    pub fn liquidations(
         self,
         mut period: ObservedLiquidations,
     ) -> Result<ObservedLiquidations, TableFault> {
@@ -228,7 +228,7 @@ impl TableRow {
     }
 
     /// Checks and normalises a bar.
-    pub(crate) fn bar(self, mut bar: ObservedBar) -> Result<ObservedBar, TableFault> {
+    pub fn bar(self, mut bar: ObservedBar) -> Result<ObservedBar, TableFault> {
         bar.symbol = self.coin(&bar.symbol)?;
         self.interval(bar.interval)?;
         self.close_of(&bar)?;
@@ -261,7 +261,7 @@ impl TableRow {
     }
 
     /// Checks and normalises an open interest reading.
-    pub(crate) fn reading(
+    pub fn reading(
         self,
         mut reading: ObservedOpenInterest,
     ) -> Result<ObservedOpenInterest, TableFault> {
@@ -274,7 +274,7 @@ impl TableRow {
     }
 
     /// The close of a bar that opens at `open` and lasts `interval`.
-    pub(crate) fn close(self, open: Millis, interval: i64) -> Result<Millis, TableFault> {
+    pub fn close(self, open: Millis, interval: i64) -> Result<Millis, TableFault> {
         open.0.checked_add(interval).map(Millis).ok_or_else(|| {
             self.fault(
                 "timestamp",

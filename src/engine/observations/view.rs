@@ -116,7 +116,7 @@ impl<'a> View<'a> {
     }
 
     /// The exchange to which estimates are limited.
-    pub(crate) fn venue(self) -> Option<&'a str> {
+    pub fn venue(self) -> Option<&'a str> {
         self.venue
     }
 
@@ -139,52 +139,52 @@ impl<'a> View<'a> {
     }
 
     /// The store of ledgers.
-    pub(crate) fn ledgers(self) -> &'a dyn LedgerStore {
+    pub fn ledgers(self) -> &'a dyn LedgerStore {
         self.ledgers.unwrap_or(self.observations.ledgers())
     }
 
     /// The external source of fits.
-    pub(crate) fn fitted(self) -> Option<&'a dyn FitSource> {
+    pub fn fitted(self) -> Option<&'a dyn FitSource> {
         self.fitted
     }
 
     /// Model parameters set by the caller.
-    pub(crate) fn own(self) -> Option<&'a Specification> {
+    pub fn own(self) -> Option<&'a Specification> {
         self.own
     }
 
     /// The parameters of the estimates for a coin.
-    pub(crate) fn parameters(self, coin: &str) -> Parameters {
+    pub fn parameters(self, coin: &str) -> Parameters {
         Parameters::of(self.own, coin)
     }
 
     /// The orders of the rolling windows.
-    pub(crate) fn ring(self) -> &'a Ring {
+    pub fn ring(self) -> &'a Ring {
         self.ring
     }
 
     /// Whether the running sums of the ring equal the sums of the visible orders.
-    pub(crate) fn is_current(self) -> bool {
+    pub fn is_current(self) -> bool {
         self.received_by.is_none() && self.now == self.ring.now()
     }
 
-    pub(crate) fn sees(self, place: usize) -> bool {
+    pub fn sees(self, place: usize) -> bool {
         self.received_by
             .is_none_or(|instant| self.ring.received_at(place) <= instant)
     }
 
     /// Indexes of the orders in `(now − range, now]`, hidden ones included.
-    pub(crate) fn places(self, range: i64) -> Range<usize> {
+    pub fn places(self, range: i64) -> Range<usize> {
         self.ring.within(self.now.back(range), self.now)
     }
 
     /// Indexes of the visible orders of the last `range` milliseconds, oldest first.
-    pub(crate) fn seen(self, range: i64) -> impl DoubleEndedIterator<Item = usize> {
+    pub fn seen(self, range: i64) -> impl DoubleEndedIterator<Item = usize> {
         self.places(range).filter(move |place| self.sees(*place))
     }
 
     /// Indexes of the visible orders in `range`, oldest first.
-    pub(crate) fn seen_between(self, range: TimeRange) -> impl DoubleEndedIterator<Item = usize> {
+    pub fn seen_between(self, range: TimeRange) -> impl DoubleEndedIterator<Item = usize> {
         let last = range.end.back(1).min(self.now);
         let places = self.ring.within(range.start.back(1), last);
         places.filter(move |place| self.sees(*place))
@@ -193,7 +193,7 @@ impl<'a> View<'a> {
     /// The group of the order at index `place`.
     ///
     /// `None` if the view uses another ring than the one in its observations.
-    pub(crate) fn group(self, place: usize) -> Option<&'a str> {
+    pub fn group(self, place: usize) -> Option<&'a str> {
         let is_theirs = std::ptr::eq(self.ring, self.observations.ring());
         is_theirs.then(|| self.observations.group(place)).flatten()
     }
@@ -201,7 +201,7 @@ impl<'a> View<'a> {
     /// Passes the sums of a window by exchange and coin to `take`.
     ///
     /// Uses the running sums if they equal the sums of the visible orders. Otherwise it adds up the orders.
-    pub(crate) fn each_sum(self, window: Window, mut take: impl FnMut(SumKey, &SideSums)) {
+    pub fn each_sum(self, window: Window, mut take: impl FnMut(SumKey, &SideSums)) {
         if self.is_current() {
             self.ring
                 .sums(window)
@@ -223,14 +223,14 @@ impl<'a> View<'a> {
     }
 
     /// The history of a coin, if it has bars.
-    pub(crate) fn history(self, coin: &str) -> Option<&'a CoinHistory> {
+    pub fn history(self, coin: &str) -> Option<&'a CoinHistory> {
         self.observations.history(coin)
     }
 
     /// The error for a coin without a closed bar.
     ///
     /// It lists the coins with a closed bar.
-    pub(crate) fn unknown(self, coin: &str) -> EngineError {
+    pub fn unknown(self, coin: &str) -> EngineError {
         let closed = |bar: &Bar| bar.close_time() <= self.now;
         let mut known = self.observations.coins();
         known.retain(|coin| self.observations.bars(coin).first().is_some_and(closed));
@@ -242,7 +242,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the same view as of the close of the last bar of a coin.
-    pub(crate) fn at_last_bar(self, coin: &str) -> Self {
+    pub fn at_last_bar(self, coin: &str) -> Self {
         let last = self.history(coin).and_then(|history| history.bars.last());
         Self {
             now: last.map_or(self.now, Bar::close_time),
@@ -251,7 +251,7 @@ impl<'a> View<'a> {
     }
 
     /// The close of the last bar of a coin that closed by now.
-    pub(crate) fn last_close(self, coin: &str) -> Option<Millis> {
+    pub fn last_close(self, coin: &str) -> Option<Millis> {
         let history = self.history(coin)?;
         let inputs = history.judged_at(self.now);
         let closed = inputs
@@ -261,7 +261,7 @@ impl<'a> View<'a> {
     }
 
     /// The default model of an estimate: expected if it is fitted, exposure otherwise.
-    pub(crate) fn default_model(self, coin: &str) -> Model {
+    pub fn default_model(self, coin: &str) -> Model {
         let instant = self.last_close(coin).unwrap_or(self.now);
         if self.fit_at(coin, instant).is_fitted() {
             Model::Expected
@@ -275,7 +275,7 @@ impl<'a> View<'a> {
     /// Limited to the exchange of the view, if it has one. Orders after now are included.
     ///
     /// An order received after the UTC day of its event counts only if `late` accepts the time of receipt.
-    pub(crate) fn amounts_of(
+    pub fn amounts_of(
         self,
         history: &'a CoinHistory,
         late: impl Fn(Millis) -> bool,
@@ -298,7 +298,7 @@ impl<'a> View<'a> {
     }
 
     /// Orders of a coin on the exchange of the view from `start` on, oldest first, later than now included.
-    pub(crate) fn orders_from(
+    pub fn orders_from(
         self,
         history: &'a CoinHistory,
         start: Millis,

@@ -13,7 +13,7 @@ const BLOCK: usize = 1024;
 /// A bound may belong to an order that has already been removed from the block. In that case a search may read the
 /// block in vain.
 #[derive(Debug, Default)]
-pub(crate) struct BlockBounds {
+pub struct BlockBounds {
     bounds: VecDeque<ExactSum>,
     /// Number of orders that were removed from the first block.
     gone: usize,
@@ -22,7 +22,7 @@ pub(crate) struct BlockBounds {
 
 impl BlockBounds {
     /// Appends an order.
-    pub(crate) fn push_back(&mut self, usd: ExactSum) {
+    pub fn push_back(&mut self, usd: ExactSum) {
         let end = self.gone + self.len;
         self.len += 1;
         match self.bounds.back_mut() {
@@ -32,7 +32,7 @@ impl BlockBounds {
     }
 
     /// Removes the first order.
-    pub(crate) fn pop_front(&mut self) {
+    pub fn pop_front(&mut self) {
         let Some(len) = self.len.checked_sub(1) else {
             return;
         };
@@ -45,7 +45,7 @@ impl BlockBounds {
     }
 
     /// Removes the orders with index `place` and above.
-    pub(crate) fn truncate(&mut self, place: usize) {
+    pub fn truncate(&mut self, place: usize) {
         if place < self.len {
             self.len = place;
             self.bounds.truncate((self.gone + place).div_ceil(BLOCK));
@@ -55,10 +55,7 @@ impl BlockBounds {
     /// The blocks that overlap `places`.
     ///
     /// Each block has its bound, and the indexes in both the block and `places`.
-    pub(crate) fn blocks(
-        &self,
-        places: &Range<usize>,
-    ) -> impl Iterator<Item = (ExactSum, Range<usize>)> {
+    pub fn blocks(&self, places: &Range<usize>) -> impl Iterator<Item = (ExactSum, Range<usize>)> {
         let first = (places.start + self.gone) / BLOCK;
         let end = (places.end + self.gone).div_ceil(BLOCK);
         let gone = self.gone;

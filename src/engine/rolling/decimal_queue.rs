@@ -13,13 +13,13 @@ const OVERFLOW: u8 = u8::MAX;
 
 /// A decimal of a column, or its key in the overflow table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct QueuedDecimal(ShortDecimal);
+pub struct QueuedDecimal(ShortDecimal);
 
 /// A column of exact decimals.
 ///
 /// Values with more than 64 bits of digits are in an overflow table.
 #[derive(Debug, Default)]
-pub(crate) struct DecimalQueue {
+pub struct DecimalQueue {
     digits: VecDeque<i64>,
     scales: VecDeque<u8>,
     overflow: HashMap<i64, Decimal>,
@@ -30,7 +30,7 @@ impl DecimalQueue {
     /// Converts a decimal that is appended later.
     ///
     /// A decimal with too many digits is stored in the overflow table.
-    pub(crate) fn keep(&mut self, value: Decimal) -> QueuedDecimal {
+    pub fn keep(&mut self, value: Decimal) -> QueuedDecimal {
         if let Some(fixed) = ShortDecimal::of(value) {
             return QueuedDecimal(fixed);
         }
@@ -43,13 +43,13 @@ impl DecimalQueue {
         })
     }
 
-    pub(crate) fn push_back(&mut self, QueuedDecimal(slot): QueuedDecimal) {
+    pub fn push_back(&mut self, QueuedDecimal(slot): QueuedDecimal) {
         self.digits.push_back(slot.digits);
         self.scales.push_back(slot.scale);
     }
 
     /// Removes the first decimal and returns its amount.
-    pub(crate) fn pop_front(&mut self) -> Option<ExactSum> {
+    pub fn pop_front(&mut self) -> Option<ExactSum> {
         let slot = self.slot(0)?;
         self.digits.pop_front();
         self.scales.pop_front();
@@ -57,7 +57,7 @@ impl DecimalQueue {
     }
 
     /// Discards a converted decimal that was not appended, and returns its amount.
-    pub(crate) fn forget(&mut self, slot: QueuedDecimal) -> ExactSum {
+    pub fn forget(&mut self, slot: QueuedDecimal) -> ExactSum {
         let amount = self.amount(slot);
         if slot.0.scale == OVERFLOW {
             self.overflow.remove(&slot.0.digits);
@@ -66,7 +66,7 @@ impl DecimalQueue {
     }
 
     /// Removes and yields the decimals with index `place` and above. The caller must append them again.
-    pub(crate) fn drain(&mut self, place: usize) -> impl Iterator<Item = QueuedDecimal> + '_ {
+    pub fn drain(&mut self, place: usize) -> impl Iterator<Item = QueuedDecimal> + '_ {
         self.digits
             .drain(place..)
             .zip(self.scales.drain(place..))
@@ -75,7 +75,7 @@ impl DecimalQueue {
 
     /// A decimal as an exact sum.
     #[inline]
-    pub(crate) fn amount(&self, slot: QueuedDecimal) -> ExactSum {
+    pub fn amount(&self, slot: QueuedDecimal) -> ExactSum {
         if slot.0.scale == OVERFLOW {
             self.decimal(slot).into()
         } else {
@@ -85,13 +85,13 @@ impl DecimalQueue {
 
     /// The decimal at index `place` as an exact sum; 0 if there is none.
     #[inline]
-    pub(crate) fn amount_at(&self, place: usize) -> ExactSum {
+    pub fn amount_at(&self, place: usize) -> ExactSum {
         self.slot(place)
             .map_or_else(ExactSum::default, |slot| self.amount(slot))
     }
 
     /// Values at `places` with about 15 digits; infinity for overflow values.
-    pub(crate) fn about(&self, places: &Range<usize>) -> impl Iterator<Item = f64> + use<'_> {
+    pub fn about(&self, places: &Range<usize>) -> impl Iterator<Item = f64> + use<'_> {
         let digits = self.digits.iter().skip(places.start);
         let scales = self.scales.iter().skip(places.start);
         digits
@@ -110,13 +110,13 @@ impl DecimalQueue {
     }
 
     /// The decimal at `place`, with its original scale.
-    pub(crate) fn at(&self, place: usize) -> Decimal {
+    pub fn at(&self, place: usize) -> Decimal {
         self.slot(place)
             .map_or(Decimal::ZERO, |slot| self.decimal(slot))
     }
 
     /// Builds a column from the values at `spots` of several columns.
-    pub(crate) fn picked(columns: &[&Self], spots: &[PartPlace]) -> Self {
+    pub fn picked(columns: &[&Self], spots: &[PartPlace]) -> Self {
         let mut picked = Self {
             digits: pick(&each(columns, |column| &column.digits), spots),
             scales: pick(&each(columns, |column| &column.scales), spots),

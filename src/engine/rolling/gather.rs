@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 /// Number of a part, and index of an order in it. There are fewer than 2³² orders.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PartPlace {
-    pub(crate) part: u32,
-    pub(crate) place: u32,
+pub struct PartPlace {
+    pub part: u32,
+    pub place: u32,
 }
 
 /// Selects the same column of every part.
-pub(crate) fn each<'a, P, T>(
+pub fn each<'a, P, T>(
     parts: &[&'a P],
     column: impl Fn(&'a P) -> &'a VecDeque<T>,
 ) -> Vec<&'a VecDeque<T>> {
@@ -18,10 +18,7 @@ pub(crate) fn each<'a, P, T>(
 }
 
 /// Copies the values at `spots` out of the columns of several parts.
-pub(crate) fn pick<T: Copy + Default>(
-    columns: &[&VecDeque<T>],
-    spots: &[PartPlace],
-) -> VecDeque<T> {
+pub fn pick<T: Copy + Default>(columns: &[&VecDeque<T>], spots: &[PartPlace]) -> VecDeque<T> {
     let at = |spot: &PartPlace| {
         let column = columns.get(spot.part as usize)?;
         column.get(spot.place as usize).copied()

@@ -4,9 +4,9 @@ use crate::model::{ExactSum, Millis, Side};
 
 /// Exact totals of a pair in one hour.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HourSums {
+pub struct HourSums {
     /// Start of the hour.
-    pub(crate) start: Millis,
+    pub start: Millis,
     sides: [(ExactSum, u64); 2],
 }
 
@@ -20,7 +20,7 @@ impl HourSums {
     }
 
     /// Sums of the sides with orders.
-    pub(crate) fn sums(&self) -> impl Iterator<Item = (Side, ExactSum)> {
+    pub fn sums(&self) -> impl Iterator<Item = (Side, ExactSum)> {
         [Side::Long, Side::Short]
             .into_iter()
             .zip(self.sides)
@@ -33,10 +33,10 @@ impl HourSums {
 ///
 /// A pair has at most 25 hours, in order of time, without empty hours.
 #[derive(Debug, Default)]
-pub(crate) struct HourlySums(Vec<Vec<HourSums>>);
+pub struct HourlySums(Vec<Vec<HourSums>>);
 
 impl HourlySums {
-    pub(crate) fn add(&mut self, pair: u32, side: Side, timestamp: Millis, usd: ExactSum) {
+    pub fn add(&mut self, pair: u32, side: Side, timestamp: Millis, usd: ExactSum) {
         if let Some(hour) = self.hour(pair, timestamp.hour()) {
             let sum = hour.side(side);
             sum.0 += usd;
@@ -44,7 +44,7 @@ impl HourlySums {
         }
     }
 
-    pub(crate) fn take(&mut self, pair: u32, side: Side, timestamp: Millis, usd: ExactSum) {
+    pub fn take(&mut self, pair: u32, side: Side, timestamp: Millis, usd: ExactSum) {
         let start = timestamp.hour();
         let Some(hours) = self.0.get_mut(pair as usize) else {
             return;
@@ -64,7 +64,7 @@ impl HourlySums {
     }
 
     /// Adds the hours of the same pair from another part of a ring.
-    pub(crate) fn merge(&mut self, pair: u32, others: &[HourSums]) {
+    pub fn merge(&mut self, pair: u32, others: &[HourSums]) {
         for other in others {
             if let Some(hour) = self.hour(pair, other.start) {
                 for (sum, more) in hour.sides.iter_mut().zip(other.sides) {
@@ -76,7 +76,7 @@ impl HourlySums {
     }
 
     /// The hours of a pair.
-    pub(crate) fn of(&self, pair: u32) -> &[HourSums] {
+    pub fn of(&self, pair: u32) -> &[HourSums] {
         self.0
             .get(pair as usize)
             .map(Vec::as_slice)

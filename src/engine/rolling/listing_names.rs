@@ -6,9 +6,9 @@ use crate::model::{Interner, Listings, Millis, coin_of_pair, count};
 
 /// Key of a running sum: exchange and coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SumKey {
-    pub(crate) exchange: u32,
-    pub(crate) coin: u32,
+pub struct SumKey {
+    pub exchange: u32,
+    pub coin: u32,
 }
 
 /// A pair listed on an exchange.
@@ -22,7 +22,7 @@ struct ListedPair {
 
 /// All names that occur in a ring. Each pair on an exchange has a number.
 #[derive(Debug, Default)]
-pub(crate) struct ListingNames {
+pub struct ListingNames {
     listings: Listings,
     pairs: Vec<ListedPair>,
     sums: Vec<SumKey>,
@@ -36,7 +36,7 @@ pub(crate) struct ListingNames {
 
 impl ListingNames {
     /// The number of a pair, which is added if new.
-    pub(crate) fn pair(&mut self, exchange: &str, symbol: &str, coin: &str) -> u32 {
+    pub fn pair(&mut self, exchange: &str, symbol: &str, coin: &str) -> u32 {
         let number = self.listings.number([exchange, symbol, coin]);
         if self.pairs.len() < self.listings.len() {
             // If the coin differs from the one in the pair's name, its unit is that of the pair.
@@ -58,64 +58,64 @@ impl ListingNames {
     }
 
     /// Number of sum keys.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.sums.len()
     }
 
     /// Number of the sum key of a pair.
-    pub(crate) fn sum_of(&self, pair: u32) -> usize {
+    pub fn sum_of(&self, pair: u32) -> usize {
         let pair = self.pairs.get(pair as usize);
         pair.map_or(usize::MAX, |pair| pair.sum as usize)
     }
 
     /// Units of the coin per unit of a pair.
-    pub(crate) fn scale(&self, pair: u32) -> u32 {
+    pub fn scale(&self, pair: u32) -> u32 {
         self.pairs.get(pair as usize).map_or(1, |pair| pair.scale)
     }
 
     /// Exchange, symbol and coin of a pair.
-    pub(crate) fn of(&self, pair: u32) -> [&str; 3] {
+    pub fn of(&self, pair: u32) -> [&str; 3] {
         self.listings.get(pair).unwrap_or_default()
     }
 
     /// Exchange, symbol and coin of every pair.
-    pub(crate) fn listings(&self) -> impl Iterator<Item = [&str; 3]> {
+    pub fn listings(&self) -> impl Iterator<Item = [&str; 3]> {
         (0..count(self.pairs.len())).map(|pair| self.of(pair))
     }
 
     /// Sum key of a pair.
-    pub(crate) fn sum_name(&self, pair: u32) -> Option<SumKey> {
+    pub fn sum_name(&self, pair: u32) -> Option<SumKey> {
         self.sums.get(self.sum_of(pair)).copied()
     }
 
-    pub(crate) fn sums(&self) -> impl Iterator<Item = SumKey> + '_ {
+    pub fn sums(&self) -> impl Iterator<Item = SumKey> + '_ {
         self.sums.iter().copied()
     }
 
     /// Records that a pair had an order at `timestamp`.
-    pub(crate) fn saw(&mut self, pair: u32, timestamp: Millis) {
+    pub fn saw(&mut self, pair: u32, timestamp: Millis) {
         let sum = self.sum_name(pair);
         if let Some(last) = sum.and_then(|sum| self.last_seen.get_mut(sum.exchange as usize)) {
             *last = (*last).max(Some(timestamp));
         }
     }
 
-    pub(crate) fn last_seen(&self) -> &[Option<Millis>] {
+    pub fn last_seen(&self) -> &[Option<Millis>] {
         &self.last_seen
     }
 
-    pub(crate) fn exchanges(&self) -> &[String] {
+    pub fn exchanges(&self) -> &[String] {
         self.exchanges.texts()
     }
 
-    pub(crate) fn coins(&self) -> &[String] {
+    pub fn coins(&self) -> &[String] {
         self.coins.texts()
     }
 
     /// Adds all names of `other` with their last event times.
     ///
     /// Returns the number in `self` of each pair of `other`.
-    pub(crate) fn absorb(&mut self, other: &Self) -> Vec<u32> {
+    pub fn absorb(&mut self, other: &Self) -> Vec<u32> {
         (0..count(other.pairs.len()))
             .map(|theirs| {
                 let [exchange, symbol, coin] = other.of(theirs);
@@ -131,7 +131,7 @@ impl ListingNames {
     }
 
     /// Per pair, whether `wanted` accepts its exchange, symbol and coin.
-    pub(crate) fn pairs_with(&self, wanted: impl Fn([&str; 3]) -> bool) -> Vec<bool> {
+    pub fn pairs_with(&self, wanted: impl Fn([&str; 3]) -> bool) -> Vec<bool> {
         (0..count(self.pairs.len()))
             .map(|pair| wanted(self.of(pair)))
             .collect()

@@ -14,7 +14,7 @@ use crate::engine::rolling::window_sums::{SideSums, WindowSums};
 use crate::model::{ExactSum, Millis, Order, OrderBrief, Vocabulary, Window};
 
 /// Number of rolling windows.
-pub(crate) const WINDOWS: usize = 4;
+pub const WINDOWS: usize = 4;
 /// Maximum number of decimals of an amount.
 const DECIMALS: u32 = 18;
 /// Maximum of all sums: above the USD of any plausible market, and far below overflow.
@@ -61,13 +61,13 @@ pub enum RingFault {
 /// ```
 #[derive(Debug, Default)]
 pub struct Ring {
-    pub(crate) now: Millis,
-    pub(crate) columns: RingColumns,
-    pub(crate) names: ListingNames,
+    pub now: Millis,
+    pub columns: RingColumns,
+    pub names: ListingNames,
     /// Running sums per window.
-    pub(crate) sums: [WindowSums; WINDOWS],
+    pub sums: [WindowSums; WINDOWS],
     /// Hourly sums per pair, over the longest window.
-    pub(crate) hours: HourlySums,
+    pub hours: HourlySums,
     /// Upper bounds of the amounts, per block of orders.
     peaks: BlockBounds,
     /// Index of the first order in each window.
@@ -75,7 +75,7 @@ pub struct Ring {
     /// Index of the first order after now.
     present: usize,
     /// Sum of all amounts in the ring. No other sum exceeds it, so only this one is checked for overflow.
-    pub(crate) total: ExactSum,
+    pub total: ExactSum,
     /// Orders that arrived after the last [`Ring::settle`].
     arrived: Vec<RingRow>,
 }
@@ -151,7 +151,7 @@ impl Ring {
     /// Converts an amount.
     ///
     /// Returns the converted amount, and the sum of all amounts of the ring including it.
-    pub(crate) fn with_amount(&self, value: Decimal) -> Result<(ExactSum, ExactSum), RingFault> {
+    pub fn with_amount(&self, value: Decimal) -> Result<(ExactSum, ExactSum), RingFault> {
         let usd = ExactSum::from(value);
         let fine = value.scale() > DECIMALS && value.normalize().scale() > DECIMALS;
         if fine || usd < ExactSum::default() || usd > MOST {
@@ -161,7 +161,7 @@ impl Ring {
     }
 
     /// The sum of all amounts plus `usd`.
-    pub(crate) fn with_total(&self, usd: ExactSum) -> Result<ExactSum, RingFault> {
+    pub fn with_total(&self, usd: ExactSum) -> Result<ExactSum, RingFault> {
         let total = self.total.plus(usd);
         if total > MOST {
             Err(RingFault::Sum)
@@ -196,7 +196,7 @@ impl Ring {
     }
 
     /// Adds an order to the sums of its windows.
-    pub(crate) fn count(&mut self, kind: PairSide, timestamp: Millis, usd: ExactSum) {
+    pub fn count(&mut self, kind: PairSide, timestamp: Millis, usd: ExactSum) {
         let (pair, side) = (kind.pair(), kind.side());
         self.names.saw(pair, timestamp);
         self.hours.add(pair, side, timestamp, usd);
@@ -272,21 +272,21 @@ impl Ring {
     }
 
     /// The number of an order's trading pair, which is registered if new.
-    pub(crate) fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
+    pub fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
         let pair = self.names.pair(order.exchange, order.symbol, order.coin);
         self.grow_sums();
         pair
     }
 
     /// Extends the sums to all known names.
-    pub(crate) fn grow_sums(&mut self) {
+    pub fn grow_sums(&mut self) {
         for sums in &mut self.sums {
             sums.grow(self.names.len());
         }
     }
 
     /// Converts an order to a row of the columns.
-    pub(crate) fn row(&mut self, pair: u32, order: &OrderBrief<'_>) -> RingRow {
+    pub fn row(&mut self, pair: u32, order: &OrderBrief<'_>) -> RingRow {
         RingRow {
             timestamp: order.timestamp,
             received_at: order.received_at,
@@ -320,7 +320,7 @@ impl Ring {
     }
 
     /// Recomputes the block bounds and the cursors.
-    pub(crate) fn rebuild_bounds(&mut self) {
+    pub fn rebuild_bounds(&mut self) {
         self.peaks = BlockBounds::default();
         for place in 0..self.len() {
             self.peaks.push_back(self.columns.usds.amount_at(place));
@@ -329,7 +329,7 @@ impl Ring {
     }
 
     /// Recomputes the cursors.
-    pub(crate) fn find_cursors(&mut self) {
+    pub fn find_cursors(&mut self) {
         self.present = self.columns.until(self.now);
         for (cursor, window) in self.cursors.iter_mut().zip(Window::ALL) {
             *cursor = self.columns.until(self.now.back(window.millis()));
@@ -340,7 +340,7 @@ impl Ring {
 /// Loading of a whole table, without an age limit.
 impl Ring {
     /// Appends an order of a table. No order enters the sums before [`Ring::finish_loading`].
-    pub(crate) fn load(&mut self, pair: u32, order: &OrderBrief<'_>) {
+    pub fn load(&mut self, pair: u32, order: &OrderBrief<'_>) {
         let row = self.row(pair, order);
         self.columns.push(row);
     }
@@ -348,7 +348,7 @@ impl Ring {
     /// Sorts the loaded orders and counts them.
     ///
     /// Orders enter the sums of the windows that end at `now`.
-    pub(crate) fn finish_loading(&mut self, now: Millis) {
+    pub fn finish_loading(&mut self, now: Millis) {
         self.now = now;
         self.columns.sort();
         self.rebuild_bounds();
@@ -368,18 +368,18 @@ impl Ring {
 
 /// Read access for replies.
 impl Ring {
-    pub(crate) fn names(&self) -> &ListingNames {
+    pub fn names(&self) -> &ListingNames {
         &self.names
     }
 
     /// Sums of a window by exchange and coin.
-    pub(crate) fn sums(&self, window: Window) -> impl Iterator<Item = (SumKey, &SideSums)> {
+    pub fn sums(&self, window: Window) -> impl Iterator<Item = (SumKey, &SideSums)> {
         let sums = self.running(window).map(|sums| sums.named.as_slice());
         self.names.sums().zip(sums.unwrap_or_default())
     }
 
     /// Sums of a window over all exchanges and coins.
-    pub(crate) fn totals(&self, window: Window) -> SideSums {
+    pub fn totals(&self, window: Window) -> SideSums {
         self.running(window)
             .map_or_else(SideSums::default, |sums| sums.all)
     }
@@ -391,45 +391,45 @@ impl Ring {
     }
 
     /// Hourly sums of a pair over the longest window.
-    pub(crate) fn hours(&self, pair: u32) -> &[HourSums] {
+    pub fn hours(&self, pair: u32) -> &[HourSums] {
         self.hours.of(pair)
     }
 
     /// Indexes of the orders in `(start, end]`.
-    pub(crate) fn within(&self, start: Millis, end: Millis) -> Range<usize> {
+    pub fn within(&self, start: Millis, end: Millis) -> Range<usize> {
         self.columns.within(start, end)
     }
 
     #[inline]
-    pub(crate) fn timestamp(&self, place: usize) -> Millis {
+    pub fn timestamp(&self, place: usize) -> Millis {
         let timestamp = self.columns.timestamps.get(place);
         timestamp.copied().unwrap_or_default()
     }
 
     #[inline]
-    pub(crate) fn received_at(&self, place: usize) -> Millis {
+    pub fn received_at(&self, place: usize) -> Millis {
         let received = self.columns.received.get(place);
         received.copied().unwrap_or_default()
     }
 
     #[inline]
-    pub(crate) fn kind(&self, place: usize) -> PairSide {
+    pub fn kind(&self, place: usize) -> PairSide {
         self.columns.kinds.get(place).copied().unwrap_or_default()
     }
 
     /// Pair, side and amount of an order.
     #[inline]
-    pub(crate) fn amount(&self, place: usize) -> (PairSide, ExactSum) {
+    pub fn amount(&self, place: usize) -> (PairSide, ExactSum) {
         self.columns.amount(place)
     }
 
     /// Quantity of an order.
-    pub(crate) fn qty(&self, place: usize) -> Decimal {
+    pub fn qty(&self, place: usize) -> Decimal {
         self.columns.qtys.at(place)
     }
 
     /// The order at index `place`, with borrowed names.
-    pub(crate) fn brief(&self, place: usize) -> OrderBrief<'_> {
+    pub fn brief(&self, place: usize) -> OrderBrief<'_> {
         let kind = self.kind(place);
         let [exchange, symbol, coin] = self.names.of(kind.pair());
         OrderBrief {
@@ -448,7 +448,7 @@ impl Ring {
     }
 
     /// The order at index `place`.
-    pub(crate) fn order(&self, place: usize) -> Order {
+    pub fn order(&self, place: usize) -> Order {
         let kind = self.kind(place);
         let [exchange, symbol, _] = self.names.of(kind.pair());
         Order {
@@ -463,19 +463,19 @@ impl Ring {
     }
 
     /// Exchange of an order.
-    pub(crate) fn exchange(&self, place: usize) -> &str {
+    pub fn exchange(&self, place: usize) -> &str {
         let [exchange, ..] = self.names.of(self.kind(place).pair());
         exchange
     }
 
     /// Coin of an order.
-    pub(crate) fn coin(&self, place: usize) -> &str {
+    pub fn coin(&self, place: usize) -> &str {
         let [.., coin] = self.names.of(self.kind(place).pair());
         coin
     }
 
     /// Indexes of the orders of each wanted coin, oldest first.
-    pub(crate) fn by_coin(&self, wanted: impl Fn(&str) -> bool) -> Vec<(&str, Vec<u32>)> {
+    pub fn by_coin(&self, wanted: impl Fn(&str) -> bool) -> Vec<(&str, Vec<u32>)> {
         let coins = self.names.coins().iter().map(String::as_str);
         let mut found: Vec<Option<(&str, Vec<u32>)>> = coins
             .map(|coin| wanted(coin).then(|| (coin, Vec::new())))
@@ -492,7 +492,7 @@ impl Ring {
     /// Indexes of the `limit` largest visible orders, largest first.
     ///
     /// Among orders of equal amount, the newest comes first.
-    pub(crate) fn largest(
+    pub fn largest(
         &self,
         places: &Range<usize>,
         limit: usize,

@@ -12,18 +12,18 @@ use crate::model::{ExactSum, Millis, Side};
 
 /// Number of a listed pair and side of an order, in 32 bits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PairSide(u32);
+pub struct PairSide(u32);
 
 impl PairSide {
-    pub(crate) fn new(pair: u32, side: Side) -> Self {
+    pub fn new(pair: u32, side: Side) -> Self {
         Self(pair << 1 | u32::from(side == Side::Short))
     }
 
-    pub(crate) fn pair(self) -> u32 {
+    pub fn pair(self) -> u32 {
         self.0 >> 1
     }
 
-    pub(crate) fn side(self) -> Side {
+    pub fn side(self) -> Side {
         if self.0 & 1 == 0 {
             Side::Long
         } else {
@@ -34,41 +34,41 @@ impl PairSide {
 
 /// One order, as a row of the columns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RingRow {
-    pub(crate) timestamp: Millis,
-    pub(crate) received_at: Millis,
-    pub(crate) kind: PairSide,
-    pub(crate) price: QueuedDecimal,
-    pub(crate) qty: QueuedDecimal,
-    pub(crate) usd: QueuedDecimal,
+pub struct RingRow {
+    pub timestamp: Millis,
+    pub received_at: Millis,
+    pub kind: PairSide,
+    pub price: QueuedDecimal,
+    pub qty: QueuedDecimal,
+    pub usd: QueuedDecimal,
 }
 
 /// Sort key: event time, then latest receipt first, because replies read from the end.
 type Key = (Millis, Reverse<Millis>);
 
 impl RingRow {
-    pub(crate) fn key(&self) -> Key {
+    pub fn key(&self) -> Key {
         (self.timestamp, Reverse(self.received_at))
     }
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct RingColumns {
-    pub(crate) timestamps: VecDeque<Millis>,
-    pub(crate) received: VecDeque<Millis>,
-    pub(crate) kinds: VecDeque<PairSide>,
-    pub(crate) prices: DecimalQueue,
-    pub(crate) qtys: DecimalQueue,
-    pub(crate) usds: DecimalQueue,
+pub struct RingColumns {
+    pub timestamps: VecDeque<Millis>,
+    pub received: VecDeque<Millis>,
+    pub kinds: VecDeque<PairSide>,
+    pub prices: DecimalQueue,
+    pub qtys: DecimalQueue,
+    pub usds: DecimalQueue,
 }
 
 impl RingColumns {
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.timestamps.len()
     }
 
     /// Appends a row.
-    pub(crate) fn push(&mut self, row: RingRow) {
+    pub fn push(&mut self, row: RingRow) {
         self.timestamps.push_back(row.timestamp);
         self.received.push_back(row.received_at);
         self.kinds.push_back(row.kind);
@@ -78,7 +78,7 @@ impl RingColumns {
     }
 
     /// Removes the first row and returns its amount.
-    pub(crate) fn pop_front(&mut self) -> Option<ExactSum> {
+    pub fn pop_front(&mut self) -> Option<ExactSum> {
         self.timestamps.pop_front();
         self.received.pop_front();
         self.kinds.pop_front();
@@ -88,27 +88,27 @@ impl RingColumns {
     }
 
     /// Discards a row that was never added to the columns, and returns its amount.
-    pub(crate) fn forget(&mut self, row: RingRow) -> ExactSum {
+    pub fn forget(&mut self, row: RingRow) -> ExactSum {
         self.prices.forget(row.price);
         self.qtys.forget(row.qty);
         self.usds.forget(row.usd)
     }
 
     /// Number of rows up to `at`, inclusive.
-    pub(crate) fn until(&self, at: Millis) -> usize {
+    pub fn until(&self, at: Millis) -> usize {
         self.timestamps
             .partition_point(|timestamp| *timestamp <= at)
     }
 
     /// Pair, side and amount of a row.
     #[inline]
-    pub(crate) fn amount(&self, place: usize) -> (PairSide, ExactSum) {
+    pub fn amount(&self, place: usize) -> (PairSide, ExactSum) {
         let kind = self.kinds.get(place).copied().unwrap_or_default();
         (kind, self.usds.amount_at(place))
     }
 
     /// Index of the first row that does not sort before `key`. This is nearly always the end.
-    pub(crate) fn place(&self, key: Key) -> usize {
+    pub fn place(&self, key: Key) -> usize {
         let mut place = self.timestamps.partition_point(|at| *at < key.0);
         while self.timestamps.get(place) == Some(&key.0)
             && self
@@ -122,7 +122,7 @@ impl RingColumns {
     }
 
     /// Removes and returns the rows from `place` on.
-    pub(crate) fn tail(&mut self, place: usize) -> Vec<RingRow> {
+    pub fn tail(&mut self, place: usize) -> Vec<RingRow> {
         let rows = self
             .timestamps
             .drain(place..)
@@ -145,7 +145,7 @@ impl RingColumns {
     }
 
     /// Sorts the rows, which must be in order of arrival.
-    pub(crate) fn sort(&mut self) {
+    pub fn sort(&mut self) {
         // Among rows with equal keys, the last to arrive comes first.
         let keys = self.timestamps.iter().zip(&self.received);
         if keys.is_sorted_by(|a, b| (a.0, Reverse(a.1)) < (b.0, Reverse(b.1))) {
@@ -156,7 +156,7 @@ impl RingColumns {
     }
 
     /// Merges sorted columns. The rows of each arrived after the rows of the columns before it.
-    pub(crate) fn together(parts: &[&Self]) -> Self {
+    pub fn together(parts: &[&Self]) -> Self {
         Self::picked(
             parts,
             &in_order(parts, |part, place| (Reverse(part), place)),
@@ -179,7 +179,7 @@ impl RingColumns {
     }
 
     /// Replaces each pair number by the value at that index of `pairs`.
-    pub(crate) fn rename(&mut self, pairs: &[u32]) {
+    pub fn rename(&mut self, pairs: &[u32]) {
         for kind in &mut self.kinds {
             let ours = pairs.get(kind.pair() as usize).copied();
             *kind = PairSide::new(ours.unwrap_or_default(), kind.side());
@@ -187,7 +187,7 @@ impl RingColumns {
     }
 
     /// Indexes of the rows in `(start, end]`.
-    pub(crate) fn within(&self, start: Millis, end: Millis) -> Range<usize> {
+    pub fn within(&self, start: Millis, end: Millis) -> Range<usize> {
         let end = self.until(end);
         self.until(start).min(end)..end
     }

@@ -4,10 +4,10 @@ use crate::model::{ExactSum, Side, WindowTotals};
 
 /// Exact USD totals of both sides, and the number of orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SideSums {
-    pub(crate) long: ExactSum,
-    pub(crate) short: ExactSum,
-    pub(crate) cnt: u64,
+pub struct SideSums {
+    pub long: ExactSum,
+    pub short: ExactSum,
+    pub cnt: u64,
 }
 
 impl SideSums {
@@ -18,17 +18,17 @@ impl SideSums {
         }
     }
 
-    pub(crate) fn add(&mut self, side: Side, usd: ExactSum) {
+    pub fn add(&mut self, side: Side, usd: ExactSum) {
         *self.side(side) += usd;
         self.cnt += 1;
     }
 
-    pub(crate) fn take(&mut self, side: Side, usd: ExactSum) {
+    pub fn take(&mut self, side: Side, usd: ExactSum) {
         *self.side(side) -= usd;
         self.cnt -= 1;
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         // Empty sums are skipped: most names have no orders in the shorter windows, and exact additions are costly.
         if other.cnt == 0 {
             return;
@@ -38,34 +38,34 @@ impl SideSums {
         self.cnt += other.cnt;
     }
 
-    pub(crate) fn total(&self) -> ExactSum {
+    pub fn total(&self) -> ExactSum {
         self.long.plus(self.short)
     }
 }
 
 /// Running sums of a window.
 #[derive(Debug, Default)]
-pub(crate) struct WindowSums {
+pub struct WindowSums {
     /// Sums per exchange and coin.
-    pub(crate) named: Vec<SideSums>,
+    pub named: Vec<SideSums>,
     /// Sums over all exchanges and coins.
-    pub(crate) all: SideSums,
+    pub all: SideSums,
 }
 
 impl WindowSums {
     /// Extends the sums to the given number of names.
-    pub(crate) fn grow(&mut self, names: usize) {
+    pub fn grow(&mut self, names: usize) {
         self.named.resize(names, SideSums::default());
     }
 
-    pub(crate) fn add(&mut self, name: usize, side: Side, usd: ExactSum) {
+    pub fn add(&mut self, name: usize, side: Side, usd: ExactSum) {
         if let Some(sums) = self.named.get_mut(name) {
             sums.add(side, usd);
             self.all.add(side, usd);
         }
     }
 
-    pub(crate) fn take(&mut self, name: usize, side: Side, usd: ExactSum) {
+    pub fn take(&mut self, name: usize, side: Side, usd: ExactSum) {
         if let Some(sums) = self.named.get_mut(name) {
             sums.take(side, usd);
             self.all.take(side, usd);
@@ -73,7 +73,7 @@ impl WindowSums {
     }
 
     /// Adds the sums of the same name from another part of a ring.
-    pub(crate) fn merge(&mut self, name: usize, more: &SideSums) {
+    pub fn merge(&mut self, name: usize, more: &SideSums) {
         if let Some(sums) = self.named.get_mut(name) {
             sums.merge(more);
             self.all.merge(more);

@@ -35,7 +35,7 @@ impl Order {
     pub const COIN: &'static str = "coin";
 
     /// The columns that a service adds to each order.
-    pub(crate) const ADDED_COLUMNS: &'static [Column] = &[Column {
+    pub const ADDED_COLUMNS: &'static [Column] = &[Column {
         name: Self::COIN,
         kind: Kind::Text,
         optional: true,
@@ -44,7 +44,7 @@ impl Order {
     }];
 
     /// Writes the members of the contract, followed by the coin.
-    pub(crate) fn write<S: SerializeStruct>(&self, row: &mut S) -> Result<(), S::Error> {
+    pub fn write<S: SerializeStruct>(&self, row: &mut S) -> Result<(), S::Error> {
         row.serialize_field("exchange", &self.exchange)?;
         row.serialize_field("symbol", &self.symbol)?;
         row.serialize_field("side", &self.side)?;

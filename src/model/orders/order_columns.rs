@@ -77,7 +77,7 @@ impl OrderColumns {
     }
 
     /// Adds an order with its group id, if any.
-    pub(crate) fn push_grouped(&mut self, order: &Order, group: Option<String>) {
+    pub fn push_grouped(&mut self, order: &Order, group: Option<String>) {
         self.exchange.push(&order.exchange);
         self.symbol.push(&order.symbol);
         self.side.push(order.side);
@@ -89,7 +89,7 @@ impl OrderColumns {
     }
 
     /// Sets the group id of the last order, if any.
-    pub(crate) fn push_group(&mut self, group: Option<String>) {
+    pub fn push_group(&mut self, group: Option<String>) {
         let rows = self.len();
         if group.is_some() || !self.group_id.is_empty() {
             self.group_id.resize(rows.saturating_sub(1), None);
@@ -150,7 +150,7 @@ impl OrderColumns {
     }
 
     /// Whether the order in `row` equals the order in row `theirs` of `other`.
-    pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
+    pub fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
         // The column that differs most often comes first.
         self.timestamp.get(row) == other.timestamp.get(theirs)
             && self.value_usd.same(row, &other.value_usd, theirs)

@@ -168,6 +168,7 @@ pub trait Source {
 }
 
 /// Implements [`Value`] for a type: its cell type and both conversions.
+#[macro_export]
 macro_rules! value {
     ($type:ty as $kind:ident, $lent:ident => $cell:expr, $made:ident => $back:expr) => {
         impl $crate::model::Value for $type {
@@ -256,6 +257,7 @@ impl<T: Value> Value for Option<T> {
 /// The declaration is either a struct with documented fields, or an `impl` block that maps columns to nested fields.
 /// In an `impl` block the documentation of a column may be omitted. `checked` names the function that finds the first
 /// invalid column of a row, and `adds` the columns of [`Record::ADDED`].
+#[macro_export]
 macro_rules! record {
     (
         $(#[doc = $about:literal])*
@@ -365,4 +367,4 @@ macro_rules! record {
     };
 }
 
-pub(crate) use {record, value};
+pub use crate::{record, value};

@@ -119,7 +119,7 @@ pub fn known_exchange(text: &str) -> Option<&'static str> {
 }
 
 /// The exchange that the part of a symbol before the colon names, supported or only used by charting sites.
-pub(crate) fn prefixed_exchange(text: &str) -> Option<&'static str> {
+pub fn prefixed_exchange(text: &str) -> Option<&'static str> {
     let name = exchange_name(text);
     known_exchange(&name).or_else(|| CHARTED.into_iter().find(|charted| *charted == name))
 }

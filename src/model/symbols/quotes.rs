@@ -137,12 +137,12 @@ pub fn is_dollar(quote: &str) -> bool {
 }
 
 /// Whether `name` is a known quote currency.
-pub(crate) fn is_quote(name: &str) -> bool {
+pub fn is_quote(name: &str) -> bool {
     quotes().any(|(quote, _)| quote == name)
 }
 
 /// Whether a base is a well-known coin, with or without a scale.
-pub(crate) fn is_known_base(base: &str) -> bool {
+pub fn is_known_base(base: &str) -> bool {
     is_coin(own_name(unscaled_base(base).0))
 }
 
@@ -169,7 +169,7 @@ pub fn quote_of_pair(pair: &str) -> Option<&'static str> {
 }
 
 /// Splits a name into base and quote; `None` if the name is a coin. The name may be either.
-pub(crate) fn split_pair(name: &str) -> Option<(&str, &'static str)> {
+pub fn split_pair(name: &str) -> Option<(&str, &'static str)> {
     if is_quote(name) || is_coin(name) || LIKE_PAIRS.contains(&name) {
         return None;
     }
@@ -187,7 +187,7 @@ pub(crate) fn split_pair(name: &str) -> Option<(&str, &'static str)> {
 }
 
 /// The common name of a currency of the exchange Bitfinex, which calls `USDT` by the name `UST`.
-pub(crate) fn bitfinex_currency(name: &str) -> &str {
+pub fn bitfinex_currency(name: &str) -> &str {
     match name.strip_suffix("F0").unwrap_or(name) {
         "UST" => "USDT",
         "UDC" => "USDC",

@@ -31,7 +31,7 @@ const CLASHING: &[&str] = &["1000CAT"];
 const SHORTEST: usize = 3;
 
 /// Splits a base in upper case into the coin and the number of coins per listed unit.
-pub(crate) fn unscaled_base(base: &str) -> (&str, u32) {
+pub fn unscaled_base(base: &str) -> (&str, u32) {
     let (mut coin, mut scale) = (base, 1_u32);
     // Remove all scales, so that parsing the resulting coin again returns the same coin.
     loop {

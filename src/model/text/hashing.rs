@@ -9,7 +9,7 @@ use foldhash::quality::SeedableRandomState;
 ///
 /// The seed protects against files prepared in advance, but not against an attacker who can measure timing.
 #[must_use]
-pub(crate) fn seeded() -> SeedableRandomState {
+pub fn seeded() -> SeedableRandomState {
     let drawn = RandomState::new().hash_one(0);
     SeedableRandomState::with_seed(drawn, SharedSeed::global_random())
 }

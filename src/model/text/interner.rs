@@ -11,7 +11,7 @@ const RECENT: usize = 256;
 
 /// Distinct strings; the index of a string is its code.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Interner {
+pub struct Interner {
     texts: Vec<String>,
     /// Recent codes by a rough hash of the string. Each is a guess: its string is compared before use.
     recent: Vec<u32>,
@@ -22,12 +22,12 @@ pub(crate) struct Interner {
 
 impl Interner {
     /// The strings; the index of a string is its code.
-    pub(crate) fn texts(&self) -> &[String] {
+    pub fn texts(&self) -> &[String] {
         &self.texts
     }
 
     /// Bytes of memory in use.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let texts = self.texts.iter().map(String::capacity);
         texts.sum::<usize>()
             + self.texts.capacity() * size_of::<String>()
@@ -37,12 +37,12 @@ impl Interner {
 
     /// The string of a code.
     #[inline]
-    pub(crate) fn text(&self, code: u32) -> Option<&str> {
+    pub fn text(&self, code: u32) -> Option<&str> {
         self.texts.get(code as usize).map(String::as_str)
     }
 
     /// The code of a string; a new string is added.
-    pub(crate) fn code(&mut self, text: &str) -> u32 {
+    pub fn code(&mut self, text: &str) -> u32 {
         let place = place(text.as_bytes());
         if let Some(&code) = self.recent.get(place)
             && self.text(code) == Some(text)
@@ -74,7 +74,7 @@ impl Interner {
 }
 
 /// Converts an index to a code. There are only thousands of names, so it always fits.
-pub(crate) fn count(number: usize) -> u32 {
+pub fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
@@ -83,7 +83,7 @@ type Names<T> = [T; 3];
 
 /// Distinct listings, each with a number. A listing is an exchange, a symbol and a coin.
 #[derive(Debug, Default)]
-pub(crate) struct Listings {
+pub struct Listings {
     met: Vec<Names<String>>,
     /// Numbers of the listings that have short names only, in an open-addressing table.
     short: Vec<Option<(Names<Short>, u32)>>,
@@ -100,19 +100,19 @@ const NEAR: usize = 8;
 
 impl Listings {
     /// Number of listings.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.met.len()
     }
 
     /// Exchange, symbol and coin of a listing.
     #[inline]
-    pub(crate) fn get(&self, number: u32) -> Option<Names<&str>> {
+    pub fn get(&self, number: u32) -> Option<Names<&str>> {
         self.met.get(number as usize).map(texts)
     }
 
     /// The number of a known listing with short names. The names may be invalid UTF-8.
     #[inline]
-    pub(crate) fn known(&self, names: Names<&[u8]>) -> Option<u32> {
+    pub fn known(&self, names: Names<&[u8]>) -> Option<u32> {
         let short = shorts(names)?;
         places(&short, self.short.len()).find_map(|place| match self.short.get(place) {
             Some(Some((known, number))) if *known == short => Some(*number),
@@ -121,7 +121,7 @@ impl Listings {
     }
 
     /// The number of a listing; a new listing is added.
-    pub(crate) fn number(&mut self, names: Names<&str>) -> u32 {
+    pub fn number(&mut self, names: Names<&str>) -> u32 {
         let bytes = names.map(str::as_bytes);
         if let Some(number) = self.known(bytes) {
             return number;

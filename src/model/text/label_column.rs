@@ -124,7 +124,7 @@ impl Labels {
     }
 
     /// Whether the text in `row` equals the text in row `theirs` of `other`.
-    pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
+    pub fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
         self.get(row) == other.get(theirs)
     }
 }

@@ -2,7 +2,7 @@
 
 /// A name of at most 16 bytes, packed into integers that differ for different names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Short {
+pub struct Short {
     first: u64,
     last: u64,
     len: usize,
@@ -11,7 +11,7 @@ pub(crate) struct Short {
 impl Short {
     /// Packs a name; `None` if it is longer than 16 bytes.
     #[inline]
-    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
+    pub fn of(bytes: &[u8]) -> Option<Self> {
         // The first and the last eight bytes overlap or adjoin, so together they cover the name.
         let (first, last) = match bytes.len() {
             0..4 => (
@@ -36,7 +36,7 @@ impl Short {
 
     /// The hash slot of an exchange, symbol and coin. Different combinations may have the same slot.
     #[inline]
-    pub(crate) fn place([exchange, symbol, _]: &[Self; 3]) -> usize {
+    pub fn place([exchange, symbol, _]: &[Self; 3]) -> usize {
         // Fibonacci hashing: the upper bits of a product with an odd number near 2⁶⁴ divided by the golden ratio.
         let name = symbol.first ^ symbol.last.rotate_left(29) ^ exchange.first.rotate_left(47);
         let mixed = name.wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -73,7 +73,7 @@ impl DecimalColumn {
     }
 
     /// Adds a short decimal.
-    pub(crate) fn push_short(&mut self, ShortDecimal { digits, scale }: ShortDecimal) {
+    pub fn push_short(&mut self, ShortDecimal { digits, scale }: ShortDecimal) {
         self.digits.push(digits);
         self.scales.push(scale);
     }
@@ -164,7 +164,7 @@ impl DecimalColumn {
     }
 
     /// Whether the decimal in `row` equals the decimal in row `theirs` of `other`.
-    pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
+    pub fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
         let (one, two) = (self.short(row), other.short(theirs));
         (one.is_some() && one == two) || self.get(row) == other.get(theirs)
     }

@@ -1,7 +1,7 @@
 //! Powers of ten as integers and as doubles.
 
 /// The powers of ten that fit in 64 bits.
-pub(crate) const POWERS_OF_TEN: [u64; 20] = {
+pub const POWERS_OF_TEN: [u64; 20] = {
     let mut powers = [1; 20];
     let mut exponent = 1;
     while exponent < powers.len() {
@@ -15,7 +15,7 @@ pub(crate) const POWERS_OF_TEN: [u64; 20] = {
 };
 
 /// The powers of ten that a double represents exactly.
-pub(crate) const POWERS_OF_TEN_F64: [f64; 23] = [
+pub const POWERS_OF_TEN_F64: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
@@ -23,6 +23,6 @@ pub(crate) const POWERS_OF_TEN_F64: [f64; 23] = [
 /// Ten to the power of `exponent`; `None` beyond 127 bits.
 #[inline]
 #[must_use]
-pub(crate) const fn power_of_ten(exponent: u32) -> Option<i128> {
+pub const fn power_of_ten(exponent: u32) -> Option<i128> {
     10_i128.checked_pow(exponent)
 }

@@ -29,7 +29,7 @@ pub struct ShortDecimal {
 impl ShortDecimal {
     /// Converts a decimal; `None` if its mantissa needs more than 64 bits.
     #[inline]
-    pub(crate) fn of(value: Decimal) -> Option<Self> {
+    pub fn of(value: Decimal) -> Option<Self> {
         Some(Self {
             digits: i64::try_from(value.mantissa()).ok()?,
             scale: u8::try_from(value.scale()).ok()?,
@@ -105,7 +105,7 @@ impl ShortDecimal {
     /// The same decimal without trailing zeros after the point.
     #[inline]
     #[must_use]
-    pub(crate) fn normalize(mut self) -> Self {
+    pub fn normalize(mut self) -> Self {
         while self.scale > 0 && self.digits % 10 == 0 {
             self.digits /= 10;
             self.scale -= 1;
@@ -114,7 +114,7 @@ impl ShortDecimal {
     }
 
     /// Writes the decimal into `buffer`, including trailing zeros; `None` if it does not fit.
-    pub(crate) fn text(self, buffer: &mut [u8; SHORT_TEXT]) -> Option<&str> {
+    pub fn text(self, buffer: &mut [u8; SHORT_TEXT]) -> Option<&str> {
         let mut integer = itoa::Buffer::new();
         let digits = integer.format(self.digits.unsigned_abs()).as_bytes();
         let scale = usize::from(self.scale);
@@ -161,7 +161,7 @@ pub fn nearest_f64(value: Decimal) -> f64 {
 }
 
 /// Appends `value` to `text` without trailing zeros.
-pub(crate) fn push_decimal(text: &mut String, value: Decimal) {
+pub fn push_decimal(text: &mut String, value: Decimal) {
     let short = ShortDecimal::of(value).map(ShortDecimal::normalize);
     match short.and_then(|short| {
         short

@@ -264,7 +264,7 @@ impl CellSource for OwnColumn {
     }
 }
 
-/// `str` of an object. `to_string` of PyO3 would swallow a Ctrl-C that the interpreter notices meanwhile.
+/// `str` of an object. `to_string` would swallow a Ctrl-C that the interpreter notices meanwhile.
 fn text_of(object: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(object.str()?.to_string_lossy().into_owned())
 }

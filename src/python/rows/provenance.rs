@@ -27,11 +27,10 @@ pub(crate) struct RowRemarks {
 /// The coverage of a period for Python: the covered share, that of each window, and since when orders are known.
 pub(crate) type PeriodTuple = (f64, BTreeMap<String, f64>, Option<i64>);
 
-impl From<PeriodCoverage> for PeriodTuple {
-    fn from(period: PeriodCoverage) -> Self {
-        let from = period.data_from.map(|at| at.0);
-        (period.covered, period.covered_windows, from)
-    }
+/// A coverage for Python.
+pub(crate) fn period_tuple(period: PeriodCoverage) -> PeriodTuple {
+    let from = period.data_from.map(|at| at.0);
+    (period.covered, period.covered_windows, from)
 }
 
 /// What is known about the basis of an estimate.

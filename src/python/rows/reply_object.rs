@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::contract::{Data, Datum};
 use crate::model::{Side, TimeUnit, Vocabulary};
 use crate::python::rows::columns::Columns;
-use crate::python::rows::provenance::{PeriodTuple, Provenance, ProvenanceParts, RowRemarks};
+use crate::python::rows::provenance::{Provenance, ProvenanceParts, RowRemarks, period_tuple};
 use crate::python::rows::rows::{Table, times};
 use crate::python::runtime::imports;
 
@@ -115,7 +115,7 @@ impl UnconvertedObject {
             ..
         } = self.remarks;
         let coverage = coverage.map(|rows| Py::new(py, Table::from(Columns::from(rows))));
-        let period = period.map(|period| PeriodTuple::from(period).into_py_any(py));
+        let period = period.map(|period| period_tuple(period).into_py_any(py));
         Ok(Reply {
             members: members.unbind(),
             extensions: extensions.unbind(),

@@ -18,7 +18,7 @@ use crate::python::rows::columns::{COIN, Cells, Column, Columns};
 use crate::python::rows::decimal::Form;
 use crate::python::rows::deferred_drop::Unwaited;
 use crate::python::rows::events;
-use crate::python::rows::provenance::{PeriodTuple, RowRemarks};
+use crate::python::rows::provenance::{PeriodTuple, RowRemarks, period_tuple};
 use crate::python::runtime::imports;
 use crate::python::runtime::signals::{interruptible, look_around, watched};
 
@@ -302,7 +302,7 @@ impl Table {
     /// The covered share of the period of the rows, that of its windows, and since when orders are known.
     #[getter]
     fn period(&self) -> Option<PeriodTuple> {
-        self.remarks.period.clone().map(PeriodTuple::from)
+        self.remarks.period.clone().map(period_tuple)
     }
 
     /// The unit of the service's instants, if it is not milliseconds. The instants of the rows are converted.

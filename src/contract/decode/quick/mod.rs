@@ -14,7 +14,7 @@ use text::quote;
 
 /// The leading integer of `text` and its digit count; `None` beyond 19 digits.
 #[inline]
-pub(crate) fn leading_number(mut text: &[u8]) -> Option<(u64, usize)> {
+pub fn leading_number(mut text: &[u8]) -> Option<(u64, usize)> {
     digits(&mut text, 0).filter(|(_, count)| *count < 20)
 }
 
@@ -37,7 +37,7 @@ impl<'a> Cursor<'a> {
     ///
     /// Strings that are read are validated as UTF-8; skipped values are not.
     #[inline]
-    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+    pub fn of(bytes: &'a [u8]) -> Self {
         Self {
             rest: bytes,
             depth: 0,
@@ -46,7 +46,7 @@ impl<'a> Cursor<'a> {
 
     /// Number of unread bytes.
     #[inline]
-    pub(crate) fn left(&self) -> usize {
+    pub fn left(&self) -> usize {
         self.rest.len()
     }
 
@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
 
     /// The next byte after whitespace.
     #[inline]
-    pub(crate) fn peek(&mut self) -> Option<u8> {
+    pub fn peek(&mut self) -> Option<u8> {
         self.blanks();
         self.rest.first().copied()
     }
@@ -86,14 +86,14 @@ impl<'a> Cursor<'a> {
 
     /// Consumes exactly `text`, without preceding whitespace.
     #[inline]
-    pub(crate) fn exactly(&mut self, text: &str) -> Option<()> {
+    pub fn exactly(&mut self, text: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(text.as_bytes())?;
         Some(())
     }
 
     /// Succeeds if only whitespace is left.
     #[inline]
-    pub(crate) fn end(&mut self) -> Option<()> {
+    pub fn end(&mut self) -> Option<()> {
         self.blanks();
         self.rest.is_empty().then_some(())
     }
@@ -121,7 +121,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a member name and its colon.
     #[inline]
-    pub(crate) fn name(&mut self) -> Option<&'a [u8]> {
+    pub fn name(&mut self) -> Option<&'a [u8]> {
         self.take(b'"')?;
         let name = self.quoted()?;
         self.take(b':')?;
@@ -161,7 +161,7 @@ impl<'a> Cursor<'a> {
 
     /// Enters an object; returns whether it has members.
     #[inline]
-    pub(crate) fn opens(&mut self) -> Option<bool> {
+    pub fn opens(&mut self) -> Option<bool> {
         self.enter(b'{')?;
         let is_empty = self.takes(b'}');
         self.depth -= u8::from(is_empty);
@@ -170,7 +170,7 @@ impl<'a> Cursor<'a> {
 
     /// Continues after a member of an [entered](Self::opens) object; returns whether another member follows.
     #[inline]
-    pub(crate) fn goes_on(&mut self) -> Option<bool> {
+    pub fn goes_on(&mut self) -> Option<bool> {
         let more = self.more(b'}')?;
         self.depth -= u8::from(!more);
         Some(more)
@@ -178,7 +178,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads an array, each item with `item`.
     #[inline]
-    pub(crate) fn each(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+    pub fn each(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.enter(b'[')?;
         let mut goes_on = !self.takes(b']');
         while goes_on {
@@ -191,7 +191,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips a value.
     #[inline]
-    pub(crate) fn skip(&mut self) -> Option<()> {
+    pub fn skip(&mut self) -> Option<()> {
         match self.peek()? {
             b'"' => {
                 strip(&mut self.rest, b'"');
