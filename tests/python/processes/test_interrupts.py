@@ -225,7 +225,7 @@ MOMENTS = """
 @pytest.mark.parametrize("way", ["table", "csv", "parquet", "parquet by days"])
 def test_an_interrupted_ingest_reports_and_records_its_stored_rows(way):
     pytest.importorskip("pyarrow")
-    source = textwrap.dedent(MOMENTS).replace("SENDER", repr(SENDER)).replace("TIMES", "400" if SOAK else "40")
+    source = textwrap.dedent(MOMENTS).replace("SENDER", repr(SENDER)).replace("TIMES", "400" if SOAK else "16")
     command = [sys.executable, "-c", source, way]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,6 @@
 """The undercount of sampled exchanges: estimates compared with whole tapes that the test thins."""
 
+import os
 import random
 from decimal import Decimal
 
@@ -90,9 +91,12 @@ RULES = [
 ]
 
 
+DAYS = 40 if os.environ.get("LIQDATA_SOAK") else 20
+
+
 @pytest.mark.parametrize("name,rule,sampling", RULES)
 def test_the_interval_covers_the_truth_at_its_rate(recorded, name, rule, sampling):
-    days, inside, ratios = 40, 0, []
+    days, inside, ratios = DAYS, 0, []
     for seed in range(days):
         rows, truth = thinned(lived(seed), name, rule)
         row = row_of(recorded(rows), name)
@@ -102,8 +106,8 @@ def test_the_interval_covers_the_truth_at_its_rate(recorded, name, rule, samplin
         inside += row["low_usd"] <= truth <= row["high_usd"]
         ratios.append(row["estimated_usd"] / truth)
     print(name, rule, inside / days, sum(ratios) / days)
-    # 36 of 40 are wanted: fewer than 31 have a chance of 1 in 100.
-    assert inside >= 31, inside
+    # Nine of ten are wanted: fewer than these have a chance below 1 in 100.
+    assert inside >= {20: 14, 40: 31}[DAYS], inside
     if sampling == rule:
         assert sum(ratios) / days == pytest.approx(1, abs=0.05)
 
