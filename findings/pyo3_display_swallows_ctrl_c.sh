@@ -62,7 +62,7 @@ mod shown {
     }
 }
 RUST
-(cd "$work" && PYO3_BUILD_EXTENSION_MODULE=1 cargo build --quiet)
+(cd "$work" && CARGO_TARGET_DIR=target PYO3_BUILD_EXTENSION_MODULE=1 cargo build --quiet)
 cp "$work/target/debug/libshown.so" "$work/shown.so"
 
 cd "$work"
