@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+from liqdata import _core
+
 SOAK = bool(os.environ.get("LIQDATA_SOAK"))
 ROWS = 3_000_000 if SOAK else 100_000
 SHARES = (0.05, 0.2, 0.4, 0.6, 0.8) if SOAK else (0.05, 0.5)
@@ -158,6 +160,20 @@ def test_ctrl_c_ends_a_call_at_once_and_the_next_call_works(way):
     whole, took = map(float, done.stdout.split())
     print(f"{way}: {took:.3f} s of {whole:.3f} s")
     assert took < BOUND
+
+
+class Interrupted(str):
+    """The name of a column; a Ctrl-C arrives while it is read."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_is_raised_while_the_name_of_a_column_is_read():
+    with pytest.raises(KeyboardInterrupt):
+        _core.Market({Interrupted("exchange"): ["okx"]}, None, None, None, None)
 
 
 MOMENTS = """
