@@ -1,7 +1,7 @@
 //! Market data types: values, units, row types, symbols and time.
 //!
 //! Nothing in this module does I/O or reads a clock. Each reply type of the API serializes itself exactly as the API
-//! contract specifies. The module [`wire`](crate::contract::decode) parses replies.
+//! contract specifies. The module [`decode`](crate::contract::decode) parses replies.
 
 mod coverage;
 mod estimate;
