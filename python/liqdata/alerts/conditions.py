@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from liqdata.calls.arguments import symbols, usd
+from liqdata.calls.arguments import usd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,23 +37,26 @@ class Orders:
     ----------
     rule : Rule
         A rule of the kind ``order``.
+    symbol : str, optional
+        A coin or pair; all by default.
     """
 
-    def __init__(self, rule: Rule) -> None:
-        self._least = Decimal(usd(rule.usd))
-        self._symbols: list[str | None] = [*symbols(rule.symbol)] or [None]
+    def __init__(self, rule: Rule, symbol: str | None) -> None:
+        self._least, self._symbol = Decimal(usd(rule.usd)), symbol
         self._polled: int | None = None
         self._alerted: dict[tuple[Any, ...], int] = {}
 
+    def __str__(self) -> str:
+        return "orders" if self._symbol is None else f"orders of {self._symbol}"
+
     def news(self, source: Client | Market, since: int, now: int) -> Iterator[Event]:
         """Poll once and yield the alerts, for orders since ``since``; ``now`` is the instant of the source."""
-        # From the previous poll on, however long ago it was.
+        # From the previous successful poll on, however long ago it was.
         start = since if self._polled is None else max(since, self._polled - _LATE)
+        rows = list(source.iter_orders(self._symbol, min_usd=self._least, start=start))
         self._polled = now
-        for symbol in self._symbols:
-            rows = source.iter_orders(symbol, min_usd=self._least, start=start)
-            for row in self._new(list(rows), start):
-                yield {"alert": "order", "basis": "realised", **row}
+        for row in self._new(rows, start):
+            yield {"alert": "order", "basis": "realised", **row}
 
     def _new(self, rows: list[Any], start: int) -> Iterator[dict[str, Any]]:
         """Yield the rows that were not alerted, oldest first; forget those before ``start``."""
@@ -70,36 +73,38 @@ class Orders:
 
 
 class Clusters:
-    """Clusters that the price comes near or passes, each alerted once per approach.
+    """Clusters of one coin that the price comes near or passes, each alerted once per approach.
 
     Parameters
     ----------
     rule : Rule
         A rule of the kind ``cluster``.
+    symbol : str
+        The coin.
     report : callable
-        Called with messages about coins without USD.
+        Called with a message if the map is not in USD.
     """
 
-    def __init__(self, rule: Rule, report: Callable[[str], object]) -> None:
-        self._least, self._report = float(usd(rule.usd)), report
-        distance = 1.0 if rule.distance is None else float(rule.distance)
-        self._approaches = {symbol: _Approaches(distance) for symbol in symbols(rule.symbol)}
-        self._without_usd: set[str] = set()
+    def __init__(self, rule: Rule, symbol: str, report: Callable[[str], object]) -> None:
+        self._least, self._symbol, self._report = float(usd(rule.usd)), symbol, report
+        self._approaches = _Approaches(1.0 if rule.distance is None else float(rule.distance))
+        self._is_without_usd = False
+
+    def __str__(self) -> str:
+        return f"clusters of {self._symbol}"
 
     def news(self, source: Client | Market, since: int, now: int) -> Iterator[Event]:  # noqa: ARG002 - every condition gets both
         """Poll once and yield the alerts; ``now`` is the instant of the source."""
-        for symbol in self._approaches:
-            yield from self._of_coin(source, symbol, now)
-
-    def _of_coin(self, source: Client | Market, symbol: str, now: int) -> Iterator[Event]:
-        grid: Any = source.liqmap(symbol, "7d")
+        grid: Any = source.liqmap(self._symbol, "7d")
         if grid.units != "usd":
-            if symbol not in self._without_usd:
-                self._without_usd.add(symbol)
-                self._report(f"no alerts on clusters of {symbol}: its open interest is unknown, so the map has no USD")
+            if not self._is_without_usd:
+                self._is_without_usd = True
+                self._report(
+                    f"no alerts on clusters of {self._symbol}: its open interest is unknown, so the map has no USD"
+                )
             return
         basis = "measured" if grid.view == "measured" else "estimated"
-        for state, cluster in self._approaches[symbol].news(grid, self._least):
+        for state, cluster in self._approaches.news(grid, self._least):
             yield {
                 "alert": "cluster",
                 "basis": basis,
@@ -120,6 +125,9 @@ class Coverage:
 
     def __init__(self) -> None:
         self._exchanges: dict[str, _Connection] = {}
+
+    def __str__(self) -> str:
+        return "coverage"
 
     def news(self, source: Client | Market, since: int, now: int) -> Iterator[Event]:  # noqa: ARG002 - every condition gets both
         """Poll once and yield the alerts; ``now`` is the instant of the source."""

@@ -9,11 +9,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from liqdata.calls.arguments import instant, millis_of, number, usd
+from liqdata.calls.arguments import instant, millis_of, number, symbols, usd
 from liqdata.calls.traceback import public_call
 from liqdata.endpoints.cascades import milliseconds
 from liqdata.errors import BadQuery, LiqdataError
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["watch"]
 
 T = TypeVar("T")
+
+_ALL: list[None] = [None]
+"""Stands for all coins."""
 
 
 @public_call
@@ -149,6 +153,11 @@ def _nothing(*_: object) -> None:
     """Does nothing."""
 
 
+def _coins(rule: Rule) -> list[str]:
+    """The coins or pairs of a rule; none stands for all."""
+    return [*symbols(rule.symbol)]
+
+
 class _Cascades:
     """The cascades of one rule."""
 
@@ -158,6 +167,9 @@ class _Cascades:
         self._alert = Decimal(usd(rule.usd))
         self._least = Decimal(usd(rule.usd if rule.min_usd is None else rule.min_usd))
         self._known: Cascades | None = None
+
+    def __str__(self) -> str:
+        return "cascades"
 
     def read(self, source: Client | Market, since: int | None) -> Any:
         start = since if self._known is None else self._known.start()
@@ -170,7 +182,7 @@ class _Cascades:
 
 
 class _Poller:
-    """Polls a source; of several successive failures only the first is reported."""
+    """Polls a source; of several successive failures of a condition only the first is reported."""
 
     def __init__(
         self,
@@ -182,47 +194,68 @@ class _Poller:
     ) -> None:
         self._source, self._since, self._pause, self._report = source, since, pause, report
         self._cascades = [_Cascades(rule) for rule in rules if rule.kind == "cascade"]
+        # Each condition has at most one coin, because a failure for one coin must not silence another.
         self._conditions: list[Orders | Clusters | Coverage] = [
-            *(Orders(rule) for rule in rules if rule.kind == "order"),
-            *(Clusters(rule, report) for rule in rules if rule.kind == "cluster"),
+            *(Orders(rule, coin) for rule in rules if rule.kind == "order" for coin in _coins(rule) or _ALL),
+            *(Clusters(rule, coin, report) for rule in rules if rule.kind == "cluster" for coin in _coins(rule)),
             *[Coverage()][: any(rule.kind == "coverage" for rule in rules)],
         ]
         self._now: int | None = None
-        self._failed = False
+        self._failed: set[object] = set()
+        self._error = ""
 
     def news(self) -> Iterator[tuple[Event, bool]]:
         """Poll once and yield the events, each with a flag: whether it is an alert."""
-        try:
+        known = self._source in self._failed
+        with self._reported(self._source):
             yield from self._poll()
+        watches_coverage = any(isinstance(condition, Coverage) for condition in self._conditions)
+        if self._source in self._failed and not known and watches_coverage:
+            event = {"alert": "coverage", "basis": "measured", "exchange": None, "error": self._error}
+            yield {**event, "timestamp": int(time.time() * 1000)}, True
+
+    def _poll(self) -> Iterator[tuple[Event, bool]]:
+        replies, failures = [], []
+        for cascades in self._cascades:
+            try:
+                replies.append((cascades, cascades.read(self._source, self._since)))
+            except LiqdataError as error:
+                failures.append((cascades, error))
+        # This fails if the source does not answer at all, which is reported once.
+        meta = replies[0][1].meta if replies else self._source.overview().meta
+        if meta["as_of"] is None:  # the source has no data yet
+            return
+        now = millis_of(meta["as_of"])
+        self._since = since = now if self._since is None else self._since
+        labels = {"basis": "realised", **({"simulated": True} if meta.get("simulated") else {})}
+        for cascades, failure in failures:
+            with self._reported(cascades):
+                raise failure
+        for cascades, rows in replies:
+            self._failed.discard(cascades)
+            for event, is_alert in cascades.news(rows, since, now):
+                yield {"alert": "cascade", **labels, **event}, is_alert
+        for condition in self._conditions:
+            events: list[Event] = []
+            with self._reported(condition):
+                events = list(condition.news(self._source, since, now))
+            for event in events:
+                yield {**labels, **event}, True
+        self._now = now
+
+    @contextmanager
+    def _reported(self, part: object) -> Iterator[None]:
+        """Report a failure of the source or of a condition, so that the other conditions are still judged."""
+        try:
+            yield
         except LiqdataError as error:
             # If a query is invalid in the first poll, it is invalid in all polls.
             if isinstance(error, BadQuery) and self._now is None:
                 raise
-            yield from self._fail(error)
+            if part not in self._failed:
+                self._failed.add(part)
+                self._error = str(error)
+                what = "" if part is self._source else f"{part}: "
+                self._report(f"{what}{error}; retrying every {self._pause:g} s")
         else:
-            self._failed = False
-
-    def _poll(self) -> Iterator[tuple[Event, bool]]:
-        replies = [(cascades, cascades.read(self._source, self._since)) for cascades in self._cascades]
-        meta = replies[0][1].meta if replies else self._source.overview().meta
-        if meta["as_of"] is None:  # the source has no data yet
-            return
-        self._now = now = millis_of(meta["as_of"])
-        self._since = since = now if self._since is None else self._since
-        labels = {"basis": "realised", **({"simulated": True} if meta.get("simulated") else {})}
-        for cascades, rows in replies:
-            for event, is_alert in cascades.news(rows, since, now):
-                yield {"alert": "cascade", **labels, **event}, is_alert
-        for condition in self._conditions:
-            for event in condition.news(self._source, since, now):
-                yield {**labels, **event}, True
-
-    def _fail(self, error: LiqdataError) -> Iterator[tuple[Event, bool]]:
-        """Report the first of several successive failures."""
-        if self._failed:
-            return
-        self._failed = True
-        self._report(f"{error}; retrying every {self._pause:g} s")
-        if any(isinstance(condition, Coverage) for condition in self._conditions):
-            event = {"alert": "coverage", "basis": "measured", "exchange": None, "error": str(error)}
-            yield {**event, "timestamp": int(time.time() * 1000)}, True
+            self._failed.discard(part)

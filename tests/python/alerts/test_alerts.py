@@ -10,6 +10,7 @@ import threading
 import time
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from types import SimpleNamespace
 
 import numpy as np
@@ -192,7 +193,7 @@ class Source:
 
 def test_a_cluster_is_alerted_near_and_through_and_each_once():
     source, reported = Source(), []
-    clusters = Clusters(Rule("cluster", 10e6, symbol="BTC", distance=1.0), reported.append)
+    clusters = Clusters(Rule("cluster", 10e6, symbol="BTC", distance=1.0), "BTC", reported.append)
     found = []
     for price in (60_000.0, 58_900.0, 58_950.0, 58_800.0, 57_900.0, 57_900.0):
         source.price = price
@@ -214,7 +215,7 @@ def test_lost_coverage_is_alerted_once_per_loss():
 def test_large_orders_of_a_market_are_alerted_once():
     with liqdata.demo() as market:
         largest = market.orders("BTC", limit=1000).to_pandas()["value_usd"].max()
-        orders = Orders(Rule("order", float(largest), symbol="BTC"))
+        orders = Orders(Rule("order", float(largest), symbol="BTC"), "BTC")
         now = int(market.orders("BTC", limit=1)[0]["timestamp"])
         first = list(orders.news(market, 0, now + 1))
         assert [alert["basis"] for alert in first] == ["realised"] * len(first)
@@ -233,7 +234,7 @@ def test_large_orders_are_alerted_once_after_any_pause_between_polls():
                 yield dict.fromkeys(("exchange", "symbol", "side", "price", "qty"), "x") | {"timestamp": at}
 
     source = Source()
-    orders = Orders(Rule("order", 1))
+    orders = Orders(Rule("order", 1), None)
     found = []
     for source.now in (4 * hour, 5 * hour, 11 * hour, 12 * hour, 19 * hour):
         found += [alert["timestamp"] // hour for alert in orders.news(source, 2 * hour, source.now)]
@@ -351,6 +352,35 @@ def test_failures_are_logged_unless_a_function_handles_them(caplog):
     (record,) = [record for record in caplog.records if record.name == "liqdata.alerts"]
     assert record.levelname == "WARNING"
     assert record.getMessage().endswith("; retrying every 0.01 s")
+
+
+def test_a_condition_that_fails_for_one_coin_is_reported_and_the_others_are_judged():
+    with liqdata.demo() as demo:
+        tables = {"bars": demo.bars("ETH", start="-3d"), "open_interest": demo.open_interest("ETH", start="-3d")}
+        orders = list(islice(demo.iter_orders("BTC"), 5))
+    # BTC has orders and no bars, so only its map is refused.
+    rules = [Rule("cluster", 1, symbol=["BTC", "ETH"], distance=50), Rule("order", 1, symbol="BTC")]
+    shown, reported, polls, stop = [], [], [], threading.Event()
+
+    def stop_after_two():
+        polls.append(1)
+        if len(polls) == 2:
+            stop.set()
+
+    with liqdata.Market(orders=orders, **tables) as market:
+        alerts.watch(
+            market,
+            rules,
+            show=shown.append,
+            report=reported.append,
+            every=0.01,
+            since=orders[-1]["timestamp"],
+            stop=stop,
+            after_poll=stop_after_two,
+        )
+    (told,) = reported
+    assert told.startswith('clusters of BTC: "BTC" is unknown')
+    assert {(event["alert"], event.get("coin", "BTC")) for event in shown} == {("cluster", "ETH"), ("order", "BTC")}
 
 
 def test_a_function_that_fails_is_reported_and_gets_the_next_alert():
