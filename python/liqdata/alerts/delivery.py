@@ -7,6 +7,7 @@ that wait are joined to one message.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -48,13 +49,14 @@ class Deliveries:
         for each in self._queues:
             each.put(event)
 
-    def finish(self) -> None:
-        """Deliver all queued alerts, then end the threads."""
+    def finish(self, within: float | None = None) -> None:
+        """Deliver all queued alerts, but report those left after ``within`` seconds, then end the threads."""
+        deadline = None if within is None else time.monotonic() + within
         for each in self._queues:
-            each.finish()
+            each.finish(deadline)
 
     def abort(self) -> None:
-        """Drop all queued alerts, and report their number."""
+        """Drop all queued alerts, and report them."""
         for each in self._queues:
             each.abort()
 
@@ -98,7 +100,7 @@ class _Queue:
     ) -> None:
         self._receiver, self._deliver, self._report, self._format = receiver, deliver, report, format_
         self._waiting: queue.Queue[Event | None] = queue.Queue(_QUEUE_LENGTH)
-        self._busy = 0  # the number of alerts that are being delivered
+        self._taken: list[Event] = []  # those that were taken from the queue and are not delivered yet
         self._stopped = threading.Event() if stopped is None else stopped
         self._thread = threading.Thread(target=self._run, name=f"liqdata-alerts-{receiver}", daemon=True)
         self._thread.start()
@@ -110,34 +112,42 @@ class _Queue:
         except queue.Full:
             self._report(f"alert for {_subject(event)} not sent: {_QUEUE_LENGTH} alerts wait for the {self._receiver}")
 
-    def finish(self) -> None:
-        """Deliver all queued alerts, then end the thread."""
-        self._waiting.put(None)
-        self._thread.join()
+    def finish(self, deadline: float | None) -> None:
+        """Deliver all queued alerts, then end the thread; drop and report those left at a time of ``monotonic``."""
+        with contextlib.suppress(queue.Full):  # the thread is still busy at the deadline
+            self._waiting.put(None, timeout=_left(deadline))
+        self._thread.join(_left(deadline))
+        if self._thread.is_alive():
+            self.abort()
 
     def abort(self) -> None:
-        """Drop all queued alerts, and report their number."""
-        count = self._waiting.qsize() + self._busy
+        """Drop all queued alerts, and report them."""
         self._stopped.set()
-        if count:
-            self._report(f"{count} alerts may not have reached the {self._receiver}: the watch ended first")
+        dropped: list[Event | None] = [*self._taken]
+        with contextlib.suppress(queue.Empty):
+            while True:
+                dropped.append(self._waiting.get_nowait())
+        for event in dropped:
+            if event is not None:
+                self._report(f"alert for {_subject(event)} may not have reached the {self._receiver}: the watch ended")
 
     def _run(self) -> None:
         event, sent = self._waiting.get(), -self._format.pause
         while event is not None and not self._stopped.is_set():
-            # Its place in the queue is free, so that it counts as busy from here on.
-            self._busy = 1
+            self._taken = [event]
             self._stopped.wait(max(0.0, sent + self._format.pause - time.monotonic()))
             if self._stopped.is_set():
                 return
             events, event = self._together(event)
-            self._busy = len(events)
+            self._taken = [*events, *([event] if event else [])]
             try:
                 self._deliver(events)
             except Exception as error:  # noqa: BLE001 - the next alert has its own chance, whatever a receiver raises
+                if self._stopped.is_set():  # they are reported as dropped
+                    return
                 for failed in events:
                     self._report(f"alert for {_subject(failed)}: the {self._receiver} failed: {error}")
-            self._busy = 0
+            self._taken = self._taken[len(events) :]
             sent = time.monotonic()
             if event is _NEXT:
                 event = self._waiting.get()
@@ -161,6 +171,11 @@ class _Queue:
 
 _NEXT: Event = {}
 """Stands for the next event of the queue."""
+
+
+def _left(deadline: float | None) -> float | None:
+    """The seconds until a deadline of ``monotonic``."""
+    return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
 def _subject(event: Event) -> str:

@@ -36,6 +36,9 @@ __all__ = ["watch"]
 
 T = TypeVar("T")
 
+_GRACE = 5.0
+"""Seconds in which the queued alerts are delivered when a watch is stopped."""
+
 _ALL: list[None] = [None]
 """Stands for all coins."""
 
@@ -83,7 +86,7 @@ def watch(
     most : int, optional
         Stop after this many events.
     stop : threading.Event, optional
-        The watch ends once it is set.
+        The watch ends once it is set. Alerts that are not delivered within five seconds after that are reported.
 
     Raises
     ------
@@ -125,7 +128,7 @@ def watch(
     except BaseException:
         deliveries.abort()
         raise
-    deliveries.finish()
+    deliveries.finish(_GRACE if ended.is_set() else None)
 
 
 def _listed(given: T | Iterable[T], kind: type[T], name: str) -> list[T]:

@@ -20,8 +20,8 @@ __all__ = ["alerting"]
 
 
 @contextmanager
-def alerting(market: Market, arguments: dict[str, Any] | None) -> Iterator[None]:
-    """Watch a market in a thread, and end the watch on exit.
+def alerting(market: Market, arguments: dict[str, Any] | None) -> Iterator[threading.Event]:
+    """Watch a market in a thread; the watch ends once the yielded event is set, at the latest on exit.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ def alerting(market: Market, arguments: dict[str, Any] | None) -> Iterator[None]
     arguments : dict, optional
         Rules and senders of :func:`liqdata.alerts.watch`; no watch without them.
     """
-    if arguments is None:
-        yield
-        return
     stop = threading.Event()
+    if arguments is None:
+        yield stop
+        return
 
     def report(text: str) -> None:
         print(f"liqdata: {printable(text)}", file=sys.stderr, flush=True)
@@ -47,7 +47,7 @@ def alerting(market: Market, arguments: dict[str, Any] | None) -> Iterator[None]
     thread = threading.Thread(target=run, name="liqdata-alerts", daemon=True)
     thread.start()
     try:
-        yield
+        yield stop
     finally:
         stop.set()
-        thread.join(30.0)
+        thread.join(10.0)

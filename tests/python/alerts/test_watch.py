@@ -19,7 +19,7 @@ from samples import MINUTE, NOW
 
 import liqdata
 from liqdata import BadQuery, _core
-from liqdata.alerts import Rule, Sender, program, watch
+from liqdata.alerts import Rule, Sender, polling, program, watch
 from liqdata.alerts import webhook as posts
 from liqdata.alerts.cascades import Cascades
 
@@ -240,7 +240,30 @@ def test_an_alert_that_was_not_sent_is_reported(growing):
             since=NOW - 1,
         )
     listener.close()
-    assert reported == ["1 alerts may not have reached the webhook: the watch ended first"]
+    assert reported == ["alert for BTC may not have reached the webhook: the watch ended"]
+
+
+def test_a_stopped_watch_ends_in_time_and_names_what_was_not_delivered(growing, monkeypatch):
+    monkeypatch.setattr(polling, "_GRACE", 0.2)
+    market, grow = growing
+    reported, stop = [], threading.Event()
+    # It accepts connections and never answers.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        for place, coin in enumerate(["BTC", "ETH", "SOL"]):
+            grow(order(place, 200_000, symbol=f"{coin}USDT"))
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        watch(
+            market,
+            Rule("order", 100_000),
+            Sender(webhook=address),
+            report=reported.append,
+            since=NOW - 1,
+            stop=stop,
+            after_poll=stop.set,
+        )
+    assert sorted(reported) == [
+        f"alert for {coin}USDT may not have reached the webhook: the watch ended" for coin in ("BTC", "ETH", "SOL")
+    ]
 
 
 def test_a_program_gets_the_event_and_no_text_of_a_venue_becomes_code(growing, tmp_path, monkeypatch):

@@ -131,8 +131,9 @@ def _serve(**given: Any) -> None:
         made = demo(seed=given["seed"] or 0, now=now, live=given["live"], progress=delayed_bar("demo", " bars"))
     else:
         made = open(archive)
-    with made as market, alerting(market, alerts):
-        serve_until_signal(market, "a simulated market" if archive is None else f"the archive {archive}", served)
+    with made as market, alerting(market, alerts) as ending:
+        what = "a simulated market" if archive is None else f"the archive {archive}"
+        serve_until_signal(market, what, served, ending)
 
 
 def _alerts(given: dict[str, Any]) -> dict[str, Any] | None:
@@ -147,7 +148,9 @@ def _alerts(given: dict[str, Any]) -> dict[str, Any] | None:
     return rules_and_senders(found, None if coins is None else [coin.strip() for coin in coins.split(",")])
 
 
-def serve_until_signal(market: Market, what: str, served: dict[str, Any]) -> None:
+def serve_until_signal(
+    market: Market, what: str, served: dict[str, Any], ending: threading.Event | None = None
+) -> None:
     """Serve a market until SIGINT or SIGTERM, and print the address.
 
     Parameters
@@ -158,6 +161,8 @@ def serve_until_signal(market: Market, what: str, served: dict[str, Any]) -> Non
         A short description of the market.
     served : dict
         The arguments of :func:`liqdata.serve`.
+    ending : threading.Event, optional
+        Set when the server begins to close.
     """
     from liqdata import serve
 
@@ -172,6 +177,8 @@ def serve_until_signal(market: Market, what: str, served: dict[str, Any]) -> Non
             # The wait has a timeout, because a signal that another thread receives does not end the wait.
             while not enough.wait(0.1):
                 pass
+            if ending is not None:
+                ending.set()
             for number, handler in before.items():
                 signal.signal(number, handler)
     finally:

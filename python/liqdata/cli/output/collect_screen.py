@@ -125,12 +125,13 @@ def serve(
         try:
             with (
                 collected(collector, archive) as market,
-                alerting(market, alerts),
+                alerting(market, alerts) as ending,
                 server_of(market, **served) as server,
             ):
                 print(server.url, flush=True)
                 print(f"the archive {archive}, as it is collected; Ctrl-C ends it", file=sys.stderr, flush=True)
                 _watch(collector, enough, once=False, screen=screen)
+                ending.set()
         finally:
             collector.stop()
 
