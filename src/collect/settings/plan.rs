@@ -13,7 +13,9 @@ pub enum CollectError {
     #[error("exchanges: {0}")]
     Venue(#[from] Error),
     /// An exchange that closed.
-    #[error("exchanges: {name:?} closed on {closed} and cannot be collected; its past can be ingested and decoded")]
+    #[error(
+        "exchanges: {name:?} closed on {closed} and cannot be collected; its past can be ingested and decoded"
+    )]
     Closed {
         /// The name of the exchange.
         name: &'static str,
