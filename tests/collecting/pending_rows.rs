@@ -104,12 +104,11 @@ async fn a_row_waits_while_the_markets_cannot_be_read() {
     gate.fault(|faults| faults.rest = Some(broken));
     let late = of_unlisted(gate, 1);
     gate.book().announce(late[0].native_id());
-    gate
-        .until(|tally| {
-            let refused = tally.rest.iter().filter(|one| one.status == 503);
-            refused.count() >= 3
-        })
-        .await;
+    gate.until(|tally| {
+        let refused = tally.rest.iter().filter(|one| one.status == 503);
+        refused.count() >= 3
+    })
+    .await;
     assert_eq!(collecting.of("gate").pending, 1);
     gate.mend();
     collecting.until_stored(1).await;

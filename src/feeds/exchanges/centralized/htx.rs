@@ -315,7 +315,8 @@ fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Order<'_>) -> Result<Opt
         (direction, _) => place.side("direction", direction, "sell", "buy")?,
     };
     if row.position_side.is_some() {
-        let (said, of_position) = place.side("position_side", row.position_side, "long", "short")?;
+        let (said, of_position) =
+            place.side("position_side", row.position_side, "long", "short")?;
         if of_position != side {
             let message = format!("is {said:?} although the order is {word:?}");
             return Err(place.member("position_side").fault(message));
