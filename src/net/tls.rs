@@ -1,6 +1,6 @@
 //! TLS for outgoing connections. It trusts the system's certificate store, or the file that `SSL_CERT_FILE` names.
 //!
-//! Without `SSL_CERT_FILE`, the file that `REQUESTS_CA_BUNDLE` or `CURL_CA_BUNDLE` names is trusted too.
+//! Without `SSL_CERT_FILE`, the files that `REQUESTS_CA_BUNDLE` and `CURL_CA_BUNDLE` name are trusted too.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,8 +38,8 @@ pub(crate) fn trusting() -> Result<ClientConfig, rustls::Error> {
     match named(NAMED) {
         Some(file) => check(&file).map_err(rustls::Error::General)?,
         None => {
-            let mut files = OTHERS.into_iter().filter_map(named);
-            if let Some(file) = files.find(|file| check(file).is_ok()) {
+            let files = OTHERS.into_iter().filter_map(named);
+            for file in files.filter(|file| check(file).is_ok()) {
                 let read = CertificateDer::pem_file_iter(file);
                 further.extend(read.into_iter().flatten().flatten());
             }
