@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from . import _core
 from .archive import Exported
-from .calls.arguments import archive_folder, datetime_of, instant, number, switch, time_bounds
+from .calls.arguments import anchored, archive_folder, datetime_of, instant, number, switch, time_bounds
 from .calls.progress import bar, checked_progress, counting
 from .calls.traceback import public_call, public_methods
 from .endpoints.requests import rows
@@ -616,7 +616,7 @@ def open(
     if not addresses or len(set(addresses)) < len(addresses):
         msg = f"path: {path!r} names {'one address twice' if addresses else 'no archive'}; allowed: different addresses"
         raise BadQuery(msg, parameter="path")
-    where = None if cache is None else os.path.realpath(cache)
+    where = None if cache is None else os.path.realpath(anchored(os.fspath(cache), "cache"))
     return _fetched(addresses, day(start, "start"), where, at, progress=progress)
 
 
@@ -826,7 +826,8 @@ def replay(
         msg = f"path: {path!r} is not allowed; allowed: the folder of an archive on this machine"
         raise BadQuery(msg, parameter="path")
     first, last = time_bounds(start, end)
-    return _replayed(os.path.realpath(path), first, last, _checked_speed(speed), progress=progress)
+    place = os.path.realpath(anchored(os.fspath(path), "path"))
+    return _replayed(place, first, last, _checked_speed(speed), progress=progress)
 
 
 def _replayed(

@@ -95,7 +95,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// None at present: options are checked when they are set, and missing TLS is reported at the first request.
+    /// [`Error::BadQuery`] if an environment variable should name the proxy for the service, but names none. Options are
+    /// checked when they are set, and missing TLS is reported at the first request.
     pub fn new(config: Config) -> Result<Self, Error> {
         Self::speaking(config, &ContractDialect)
     }
@@ -106,6 +107,7 @@ impl Client {
     ///
     /// As [`Client::new`].
     pub fn speaking(config: Config, dialect: &'static dyn Dialect) -> Result<Self, Error> {
+        config.check_proxy()?;
         let shared = ClientState {
             config,
             dialect,

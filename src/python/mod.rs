@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use crate::python::calls::time_unit::time_unit;
     #[pymodule_export]
-    use crate::python::calls::vendors::{scattered, sparse};
+    use crate::python::calls::vendors::{scattered, sparse, without_secrets};
     #[pymodule_export]
     use crate::python::calls::walk::Walk;
     #[pymodule_export]

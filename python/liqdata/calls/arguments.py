@@ -172,6 +172,17 @@ def number(value: Any, parameter: str, allowed: str) -> float:
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
+def anchored(path: str, parameter: str) -> str:
+    """Check that a relative path has a folder to start from; raise :class:`~liqdata.BadQuery` otherwise."""
+    if not os.path.isabs(path):  # noqa: PTH117 - as below
+        try:
+            os.getcwd()  # noqa: PTH109 - as below
+        except FileNotFoundError:
+            msg = f"{parameter}: {path!r} is relative, but the working folder was deleted; allowed: an absolute path"
+            raise BadQuery(msg, parameter=parameter) from None
+    return path
+
+
 def folder(value: object) -> str:
     """Check the path of a folder; raise :class:`~liqdata.BadQuery` for ``path``."""
     if isinstance(value, str | os.PathLike) and (text := os.fspath(value)) and isinstance(text, str):
@@ -182,7 +193,7 @@ def folder(value: object) -> str:
                 "Market.export updates it)"
             )
             raise BadQuery(msg, parameter="path")
-        return text
+        return anchored(text, "path")
     msg = f"path: {value!r} is not allowed; allowed: the folder of an archive"
     raise BadQuery(msg, parameter="path")
 

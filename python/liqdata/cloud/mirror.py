@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from liqdata import _core
+from liqdata.calls.arguments import anchored
 from liqdata.calls.progress import bar
-from liqdata.errors import ArchiveError
+from liqdata.errors import ArchiveError, BadQuery
 
 from .manifest import JOURNAL, ArchiveFile, Manifest, NativeManifest, manifest_of
 from .objects import Objects, each, run
@@ -58,9 +59,16 @@ class _Fetched(NamedTuple):
 def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
     """The folder of the mirrors: ``cache``, or a folder in the user's cache folder."""
     if cache is not None:
-        return Path(os.fspath(cache))
+        return Path(anchored(os.fspath(cache), "cache"))
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "liqdata"
+    try:
+        return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "liqdata"
+    except RuntimeError:
+        msg = (
+            "cache: this user has no home folder for the copies of the archive; give cache= a folder, or set "
+            "XDG_CACHE_HOME or HOME to one"
+        )
+        raise BadQuery(msg, parameter="cache") from None
 
 
 def mirrored(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from liqdata import _core
-from liqdata.calls.arguments import choice, datetime_of, instant, many
+from liqdata.calls.arguments import anchored, choice, datetime_of, instant, many
 from liqdata.calls.progress import bar, checked_progress
 from liqdata.errors import ArchiveError, BadQuery
 from liqdata.files.safe_open import read_file
@@ -66,7 +66,7 @@ def place(url: object, folder: str) -> str:
     """
     if isinstance(url, os.PathLike) or (isinstance(url, str) and url.strip() and not is_address(url)):
         # Resolve symbolic links.
-        url = Path(url).resolve().as_uri()
+        url = Path(anchored(os.fspath(url), "url")).resolve().as_uri()
     address = checked(url, "url")
     parts = urlsplit(address)
     if parts.scheme == "file":

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
 from liqdata.archive import Ingested
+from liqdata.calls.arguments import anchored, switch, to_be_made
 from liqdata.calls.arguments import folder as placed
-from liqdata.calls.arguments import switch, to_be_made
 from liqdata.calls.progress import bar, checked_progress
 from liqdata.calls.traceback import public_call
 from liqdata.cloud.upload import RECORD
@@ -162,7 +162,7 @@ def ingest(
         work = _Work(folder, options, shown)
         line = None
         try:
-            work.files([os.fspath(file) for file in files])
+            work.files([anchored(os.fspath(file), "files") for file in files])
             if any(one is not None for one in given.values()):
                 work.tables(given)
             whole = work.so_far()

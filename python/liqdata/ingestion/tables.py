@@ -47,10 +47,12 @@ _TRADES = {"takerOrMaker", "fee"}
 # How to write rows of ccxt so that they are accepted.
 _NAMED = {
     "orders": """\
-rows that name what ccxt leaves open: {'exchange': 'binance', 'symbol': row['info']['symbol'], 'side': the position's, \
-'LONG' or 'SHORT' (ccxt has the order's of some exchanges and the position's of others), 'price': row['price'], 'qty': \
-row['baseValue'] or row['contracts'] * row['contractSize'], 'value_usd': row['quoteValue'] or their product with the \
-price, 'timestamp': row['timestamp']}""",
+rows that name what ccxt leaves open: {'exchange': 'binance', 'symbol': row['symbol'], 'side': the position's, 'LONG' \
+or 'SHORT' (ccxt has the order's of some exchanges and the position's of others), 'price': row['price'], 'qty': size \
+/ row['price'] if market['inverse'] else size, 'value_usd': size if market['inverse'] else size * row['price'], \
+'timestamp': row['timestamp']}, where market = exchange.market(row['symbol']) and size = row['contracts'] * \
+market['contractSize'] (the row's contractSize, baseValue and quoteValue are missing or wrong for most exchanges; \
+watch_liquidations of Binance has only the last fill in contracts: take float(row['info']['z']))""",
     "open_interest": """\
 rows such as {'symbol': 'BTC', 'exchange': 'binance', 'timestamp': row['timestamp'], 'open_interest': \
 row['openInterestAmount']} where that is in base units, or 'open_interest_usd': row['openInterestValue']""",

@@ -16,7 +16,6 @@ use crate::collect::delivery::dedupe_keys::{DedupeKeys, EventOrigin};
 use crate::collect::intake::order_check::order_row;
 use crate::collect::intake::pending_rows::PendingRow;
 use crate::collect::intake::raw_frames::path_and_query;
-use crate::collect::quality::retract::{DoubtfulTime, day_of, doubtful_times};
 use crate::collect::quarantine::quarantine::QuarantinedOrders;
 use crate::collect::quarantine::quarantined_order::Figures;
 use crate::collect::rebuild::reference_history::ReferenceHistory;
@@ -77,8 +76,11 @@ struct VenueReplay {
     missing: BTreeMap<Millis, Vec<Expected>>,
     /// The latest receipt time of which all frames were replayed.
     settled: Option<Millis>,
-    /// Times in which the unit check of the exchange failed.
-    doubtful: Vec<DoubtfulTime>,
+}
+
+/// The start of the UTC day of an instant.
+fn day_of(at: Millis) -> Millis {
+    Millis(at.0.div_euclid(Millis::DAY).saturating_mul(Millis::DAY))
 }
 
 /// The replay of all exchanges.
@@ -167,7 +169,6 @@ impl VenueReplay {
             stored: StoredRows::default(),
             missing: BTreeMap::new(),
             settled: None,
-            doubtful: Vec::new(),
         }
     }
 
@@ -264,10 +265,7 @@ impl Replay {
         let is_chosen = self.chosen.is_empty() || self.chosen.contains(&name);
         let mut one = match self.venues.remove(name) {
             Some(one) => one,
-            None => VenueReplay {
-                doubtful: doubtful_times(self.archive(), name)?,
-                ..VenueReplay::new(venue, is_chosen)
-            },
+            None => VenueReplay::new(venue, is_chosen),
         };
         let outcome = self.replay(&mut one, line);
         self.venues.insert(name, one);
@@ -289,13 +287,7 @@ impl Replay {
                 one.add_markets(&line);
                 self.retry_pending(one)?;
             }
-            RawLineKind::Socket | RawLineKind::Request => {
-                // Rows of a doubtful time were retracted, so their frames are not compared.
-                let at = line.received_at;
-                if !one.doubtful.iter().any(|time| time.contains(at)) {
-                    self.frame(one, &line)?;
-                }
-            }
+            RawLineKind::Socket | RawLineKind::Request => self.frame(one, &line)?,
         }
         Ok(())
     }

@@ -18,6 +18,8 @@ pub enum PriceKind {
     Fill,
     /// Price at which the position's margin is used up.
     Bankruptcy,
+    /// Price at which the exchange took over the position.
+    Takeover,
     /// Limit price of the liquidation order.
     Order,
     /// The liquidation price as the exchange defines it.
@@ -29,6 +31,7 @@ impl Vocabulary for PriceKind {
         Self::AverageFill,
         Self::Fill,
         Self::Bankruptcy,
+        Self::Takeover,
         Self::Order,
         Self::Liquidation,
     ];
@@ -38,6 +41,7 @@ impl Vocabulary for PriceKind {
             Self::AverageFill => "avg_fill",
             Self::Fill => "fill",
             Self::Bankruptcy => "bankruptcy",
+            Self::Takeover => "takeover",
             Self::Order => "order",
             Self::Liquidation => "liquidation",
         }

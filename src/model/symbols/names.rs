@@ -58,8 +58,8 @@ pub const EXCHANGES: [&str; 19] = [
     "hyperliquid",
 ];
 
-/// Alternative names of exchanges.
-const OTHER_NAMES: [(&str, &str); 21] = [
+/// Alternative names of exchanges. `myokx` is OKX in the EEA; OKX lists its perpetual contracts too.
+const OTHER_NAMES: [(&str, &str); 22] = [
     ("binanceusdm", "binance"),
     ("binancecoinm", "binance"),
     ("binance-futures", "binance"),
@@ -80,12 +80,16 @@ const OTHER_NAMES: [(&str, &str); 21] = [
     ("krakenfutures", "kraken"),
     ("cryptofacilities", "kraken"),
     ("lighter-rh", "lighter_rh"),
+    ("myokx", "okx"),
     ("okex", "okx"),
 ];
 
+/// Regional exchanges without a feed here. Each has listings of its own, all but `bybitid` only spot markets, so they are
+/// not other names of the exchanges that run them.
+const REGIONAL: [&str; 5] = ["binanceus", "bybiteu", "bybitid", "gateeu", "okxus"];
+
 /// Exchanges that charting sites use as a prefix, as in `KUCOIN:BTCUSDT`, but that this package does not support.
-const CHARTED: [&str; 16] = [
-    "binanceus",
+const CHARTED: [&str; 15] = [
     "bingx",
     "bitflyer",
     "bithumb",
@@ -118,8 +122,16 @@ pub fn known_exchange(text: &str) -> Option<&'static str> {
     EXCHANGES.into_iter().find(|known| *known == name)
 }
 
-/// The exchange that the part of a symbol before the colon names, supported or only used by charting sites.
+/// The exchange that `text` names: a supported one, or a regional one without a feed.
+#[must_use]
+pub fn named_exchange(text: &str) -> Option<&'static str> {
+    let name = exchange_name(text);
+    let mut all = EXCHANGES.into_iter().chain(REGIONAL);
+    all.find(|known| *known == name)
+}
+
+/// The exchange that the part of a symbol before the colon names, supported or only used by other programs.
 pub fn prefixed_exchange(text: &str) -> Option<&'static str> {
     let name = exchange_name(text);
-    known_exchange(&name).or_else(|| CHARTED.into_iter().find(|charted| *charted == name))
+    named_exchange(&name).or_else(|| CHARTED.into_iter().find(|charted| *charted == name))
 }

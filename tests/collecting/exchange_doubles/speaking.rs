@@ -201,17 +201,6 @@ const TALKS: [(&str, &str, &[&str], &[&str]); 16] = [
         ],
     ),
     (
-        "bitmex",
-        "/realtime?subscribe=liquidation",
-        &["ping"],
-        &[
-            "Welcome",
-            r#""success":true"#,
-            r#""action":"partial""#,
-            "pong",
-        ],
-    ),
-    (
         "bitfinex",
         "/ws/2",
         &[r#"{"event":"subscribe","channel":"status","key":"liq:global"}"#],

@@ -282,11 +282,7 @@ fn kind(market: &Market) -> &'static str {
 
 fn row(truth: &Truth, id: &str, book: &Book) -> String {
     let market = truth.market;
-    let word = if book.sides_of_positions() {
-        truth.word("buy", "sell")
-    } else {
-        truth.word("sell", "buy")
-    };
+    let word = truth.word("sell", "buy");
     let price = truth.price.normalize();
     let head = format!(
         r#"{{{id}"symbol":"{}","contract_code":"{}","direction":"{word}","offset":"close","volume":{},"price":{price},"created_at":{}"#,
