@@ -167,16 +167,23 @@ mod tests {
     }
 
     #[test]
-    fn the_lengths_of_pandas_are_understood() {
-        for text in ["5m", "5min", "5T", "300000"] {
-            assert_eq!(
-                Period::check("interval", text).unwrap(),
-                5 * Millis::MINUTE,
-                "{text}"
-            );
+    fn the_lengths_of_pandas_are_understood_and_a_month_is_that_of_the_calendar() {
+        for (text, length) in [
+            ("5m", 5 * Millis::MINUTE),
+            ("5min", 5 * Millis::MINUTE),
+            ("5T", 5 * Millis::MINUTE),
+            ("300000", 5 * Millis::MINUTE),
+            ("1H", Millis::HOUR),
+            ("2D", 2 * Millis::DAY),
+            ("1w", 7 * Millis::DAY),
+            ("30d", 30 * Millis::DAY),
+        ] {
+            let read = Period::check("interval", text).unwrap();
+            assert_eq!(read, PeriodLength::Fixed(length), "{text}");
         }
-        assert_eq!(Period::check("interval", "1H").unwrap(), Millis::HOUR);
-        assert_eq!(Period::check("interval", "2D").unwrap(), 2 * Millis::DAY);
+        let month = Period::check("interval", "1M").unwrap();
+        assert_eq!(month, PeriodLength::Month);
+        assert_eq!(Period::text(&month).unwrap(), "1M");
         assert!(Period::check("interval", "5M").is_err());
     }
 }

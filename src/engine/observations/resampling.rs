@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::engine::EngineError;
-use crate::model::{Bar, Millis, PeriodLength, TimeRange};
+use crate::model::{Bar, PeriodLength, TimeRange};
 
 /// Resamples sorted `bars` to periods of `size`.
 ///
