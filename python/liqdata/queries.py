@@ -1221,9 +1221,9 @@ class Queries(Generic[Amount]):
             Only bars that closed at or before this instant.
         interval : str, timedelta or int, optional
             Length of the bars in whole minutes: such as ``"15m"``, ``"4h"``, ``"1d"`` or ``"1w"``, ``"1M"`` for
-            calendar months, a timedelta, or milliseconds. Bars open as the periods of :meth:`history`. They are resampled
-            from stored bars with a length that divides ``interval``; missing stored bars are left out. By default bars
-            have their stored length: the shortest available one at each time, without overlap.
+            calendar months, a timedelta, or milliseconds. Bars open as the periods of :meth:`history`. They are
+            resampled from stored bars with a length that divides ``interval``; missing stored bars are left out. By
+            default bars have their stored length: the shortest available one at each time, without overlap.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 

@@ -105,8 +105,8 @@ def join_asof(
         :meth:`Market.chart` have ``hour``, and are known one hour after it.
     interval : str, timedelta or int, optional
         Time between ``right_on`` and the moment at which a row of ``right`` is known. If ``right_on`` is the open of a
-        period, as in :meth:`Market.history`, this is the length of the period, ``"1M"`` a calendar month. A column ``interval`` (milliseconds) has
-        the same effect.
+        period, as in :meth:`Market.history`, this is the length of the period, ``"1M"`` for a calendar month. A column
+        ``interval`` (milliseconds) has the same effect.
     tolerance : str, timedelta or int, optional
         Maximum age of the joined row: ``"90s"``, a timedelta, or milliseconds; unlimited by default.
     allow_exact_matches : bool

@@ -80,7 +80,7 @@ class Record(dict[str, Any]):
         for other in _OTHER_SPELLINGS.get(str(name), ()):
             if other in self:
                 return self[other]
-        if str(name) not in _WINDOWS and _WINDOWS <= set(self):
+        if str(name) not in _WINDOWS and set(self) >= _WINDOWS:
             windows = ", ".join(map(repr, sorted(_WINDOWS, key=lambda window: int(window[:-1]))))
             msg = f"{name!r} is not a window of these totals; allowed: {windows}; history() has any other period"
             raise KeyError(msg)

@@ -176,9 +176,7 @@ def rows(reply: _core.Table, origin: Origin) -> Rows[Any]:
     return Rows(reply, decimals=origin.decimals, meta=meta)
 
 
-def _more(
-    count: int, question: Mapping[str, object], ask: Callable[[dict[str, object]], bool] | None
-) -> bool | None:
+def _more(count: int, question: Mapping[str, object], ask: Callable[[dict[str, object]], bool] | None) -> bool | None:
     """Whether more orders match than a page has; ``None`` if the page is full and the source does not say it."""
     parameters = {name: value for name, value in question.items() if name != "endpoint"}
     limit, offset = (int(str(parameters[name])) for name in ("limit", "offset"))
