@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use liqdata::archive::{Archive, BarRow, Batch, Filter};
-//! use liqdata::model::Millis;
+//! use liqdata::model::{Millis, PeriodLength};
 //!
 //! # let folder = std::env::temp_dir().join(format!("liqdata-doc-{}", std::process::id()));
 //! let mut writer = Archive::create_or_open(&folder)?;

@@ -126,7 +126,7 @@ fn instead(lengths: &[i64], size: PeriodLength) -> String {
          the epoch"
             .to_owned()
     } else if size == PeriodLength::Month {
-        "allowed: months of bars whose length divides a day".to_owned()
+        "allowed: months, of bars with a length that divides a day".to_owned()
     } else {
         format!("allowed: whole multiples of {}", either(lengths))
     }

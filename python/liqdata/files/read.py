@@ -49,8 +49,8 @@ def read(
     exchange : str, optional
         The exchange of rows that do not name an exchange.
     symbol : str, optional
-        The contract or coin of rows that do not name one, and whose file name does not either. Only for CSV files with
-        a header, and for files that are named after the length of their bars.
+        The contract or coin of rows that do not name one, if the name of the file does not either. Only for CSV files
+        with a header, and for files that are named after the length of their bars.
     quote_rates : mapping, optional
         Rates of quote currencies that do not count as USD, as for :func:`liqdata.ingest`.
     contract_size : number or table, optional
@@ -86,7 +86,7 @@ def read(
     if not files:
         msg = "files: none is given; allowed: at least one file"
         raise BadQuery(msg, parameter="files")
-    size = {} if contract_size is None else {"contract_size": contract_size}
+    size: dict[str, Any] = {} if contract_size is None else {"contract_size": contract_size}
     folder = tempfile.mkdtemp(prefix="liqdata-")
     with ExitStack() as unless_made:
         unless_made.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -122,7 +122,7 @@ def _named(path: str, symbol: str | None, folder: Path) -> str:
         raise BadQuery(msg, parameter="symbol")
     folder.mkdir()
     copy = folder / f"{symbol}-{Path(path).name}"
-    if _core.file_name(copy)[0] is not None:
+    if _core.file_name(str(copy))[0] is not None:
         shutil.copyfile(path, copy)
         return str(copy)
     copy = folder / Path(path).name

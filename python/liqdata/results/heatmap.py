@@ -210,8 +210,8 @@ class Heatmap(Grid, HeatmapGridMembers):
         Returns
         -------
         pandas.DataFrame
-            The values of :attr:`matrix` as a copy, what :meth:`from_frame` needs in ``attrs``, the index ``price`` (float64, as in :attr:`prices`) and the
-            columns ``time`` (datetime64[ms, UTC]).
+            The values of :attr:`matrix` as a copy, what :meth:`from_frame` needs in ``attrs``, the index ``price``
+            (float64, as in :attr:`prices`) and the columns ``time`` (datetime64[ms, UTC]).
 
         Examples
         --------

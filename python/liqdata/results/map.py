@@ -206,8 +206,9 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         Returns
         -------
         pandas.DataFrame
-            A copy with a RangeIndex, what :meth:`from_frame` needs in ``attrs``, and the columns ``price`` (float64), ``side`` (LONG or SHORT), one column per
-            tier with the leverage as name (such as ``"10"``, float64), and ``total`` (float64).
+            A copy with a RangeIndex, what :meth:`from_frame` needs in ``attrs``, and the columns ``price`` (float64),
+            ``side`` (LONG or SHORT), one column per tier with the leverage as name (such as ``"10"``, float64), and
+            ``total`` (float64).
 
         Examples
         --------
@@ -245,7 +246,7 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         Parameters
         ----------
         frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            One row per bin with the columns of :meth:`to_frame`. Columns whose name is a whole number are tiers.
+            One row per bin with the columns of :meth:`to_frame`. Columns named by whole numbers are tiers.
         symbol, range : str, optional
             Those of the map; by default what ``frame.attrs`` says. Frames of polars have no attributes.
         updated_at : int, datetime or str, optional

@@ -171,7 +171,7 @@ def rows(reply: _core.Table, origin: Origin) -> Rows[Any]:
     newest = reply.newest()
     meta = origin.meta(None if newest is None else datetime_of(newest))
     if origin.question is not None and origin.question["endpoint"] == "orders":
-        meta["more"] = _more(len(reply), origin.question, origin.more)
+        meta["more"] = reply.more if reply.more is not None else _more(len(reply), origin.question, origin.more)
     _warn_if_unknown(meta)
     return Rows(reply, decimals=origin.decimals, meta=meta)
 

@@ -228,8 +228,8 @@ class CoinAnkDialect(Dialect):
             if not fresh or first is None or min(made) <= first:
                 break
             until = min(made)
-        kept = [made[at] for at in sorted(made) if (first or 0) <= at and (last is None or at < last)]
-        return answers.history(kept, meta_of(self.access, reply, units="usd"))
+        wanted = [made[at] for at in sorted(made) if (first or 0) <= at and (last is None or at < last)]
+        return answers.history(wanted, meta_of(self.access, reply, units="usd"))
 
 
 def _period(row: Node, name: str, *, is_sum: bool) -> dict[str, Any]:

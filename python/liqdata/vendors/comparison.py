@@ -301,7 +301,7 @@ def compare(
         Coin, such as ``BTC``.
     range : str, optional
         Range that sources are asked for; by default that of the given maps, if it is one and the same, else ``"1d"``. A
-        service whose map has no range answers with that of all positions.
+        service with one map of all positions answers with it.
     as_of : int, datetime or str, optional
         Ask markets, clients and functions for the map of this instant; *now* by default.
 

@@ -174,7 +174,7 @@ mod tests {
                 .filter(|bar| size % bar.interval == 0)
                 .cloned()
                 .collect();
-            let made = resize(dividing, size).unwrap();
+            let made = resize(dividing, PeriodLength::Fixed(size)).unwrap();
             prop_assert_eq!(&found[..made.len()], &made[..]);
             let is_free = |bar: &ResampledBar| made.iter().all(|made| {
                 bar.timestamp.on(bar.interval) <= made.timestamp || made.timestamp.on(size) <= bar.timestamp

@@ -40,7 +40,10 @@ impl PeriodLength {
     #[must_use]
     pub fn number(self, at: Millis) -> i64 {
         match self {
-            Self::Fixed(length) => at.back(Self::phase(length)).0.div_euclid(length),
+            Self::Fixed(length) => {
+                let since = at.back(Self::phase(length)).0;
+                since.checked_div_euclid(length).unwrap_or_default()
+            }
             Self::Month => DateTime::from_timestamp_millis(at.0).map_or_else(
                 || if at.0 < 0 { i64::MIN } else { i64::MAX },
                 |at| i64::from(at.year()) * YEAR + i64::from(at.month0()),
@@ -86,7 +89,7 @@ impl PeriodLength {
     pub fn is_made_of(self, length: i64) -> bool {
         length > 0
             && match self {
-                Self::Fixed(size) => size % length == 0,
+                Self::Fixed(size) => size > 0 && size % length == 0,
                 Self::Month => Millis::DAY % length == 0 || MONTHS.contains(&length),
             }
     }

@@ -12,6 +12,7 @@ import pickle
 import random
 from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from vendor_double import Script, serving
 
 import liqdata
 from liqdata import vendors
+from liqdata.vendors.service import METHODS
 
 KEY = "k3y-that-no-one-sees"
 ROOT = "/api/futures/liquidation/"
@@ -569,7 +571,7 @@ def test_a_pair_is_never_answered_with_the_sum_of_its_coin():
     with serving({}) as double:
         for name in HISTORIES.keys() - {"Coinalyze"}:
             service = getattr(vendors, name)(*(KEY,) * (3 if name == "Hyblock" else 1), base_url=double.url)
-            with pytest.raises(liqdata.BadQuery, match="symbol: 'ETHUSDT' is a pair, and .* allowed: a coin"):
+            with pytest.raises(liqdata.BadQuery, match=r"symbol: 'ETHUSDT' is a pair, and .* allowed: a coin"):
                 service.history("ETHUSDT")
         with pytest.raises(liqdata.BadQuery, match="exchange: CoinAnk has only pairs of one exchange"):
             vendors.CoinAnk(KEY, base_url=double.url).history("ETH", exchange="binance")
@@ -580,7 +582,9 @@ def test_a_pair_is_never_answered_with_the_sum_of_its_coin():
     ):
         pair = service.history("ETHUSDT", start=START, end=START + HOUR)
         one = service.history("ETH", exchange="bitmex", start=START, end=START + HOUR)
-        with pytest.raises(liqdata.BadQuery, match="exchange: Coinalyze has no market of 'ETH' on okx; allowed: one of"):
+        with pytest.raises(
+            liqdata.BadQuery, match="exchange: Coinalyze has no market of 'ETH' on okx; allowed: one of"
+        ):
             service.history("ETH", exchange="okx")
         with pytest.raises(liqdata.BadQuery, match="symbol: Coinalyze has no market of 'XRP'"):
             service.history("XRP")
@@ -594,8 +598,9 @@ def test_orders_of_a_coin_are_those_of_all_exchanges_newest_first_and_say_whethe
     every = sorted(
         (
             {
-                "exchange_name": draw.choice(["BINANCE", "OKX", "Bybit"]), "symbol": draw.choice(["ETHUSDT", "ETHUSDC"]),
-                "base_asset": "ETH", "price": 2000, "usd_value": 100 + place, "side": 1, "time": replies.MS + place // 3,
+                "exchange_name": draw.choice(["BINANCE", "OKX", "Bybit"]), "base_asset": "ETH",
+                "symbol": draw.choice(["ETHUSDT", "ETHUSDC"]), "price": 2000, "usd_value": 100 + place, "side": 1,
+                "time": replies.MS + place // 3,
             }
             for place in range(900)
         ),
@@ -606,7 +611,9 @@ def test_orders_of_a_coin_are_those_of_all_exchanges_newest_first_and_say_whethe
         if query["exchange"] == "Kraken":
             return 400, {"code": "400", "msg": "exchange not supported"}
         end = int(query.get("end_time", 2 * replies.MS))
-        mine = [row for row in every if row["exchange_name"].lower() == query["exchange"].lower() and row["time"] <= end]
+        mine = [
+            row for row in every if row["exchange_name"].lower() == query["exchange"].lower() and row["time"] <= end
+        ]
         return replies.glass(mine[:200])
 
     def amounts(rows):
@@ -645,3 +652,27 @@ def test_a_map_of_hyblock_has_the_levels_of_its_range():
         pytest.raises(liqdata.BadQuery, match="range: '1d' is not allowed; allowed: 'all'"),
     ):
         service.liqmap("ETH", "1d")
+
+
+# --- the page
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "vendors.md"
+
+
+def answered():
+    """The table of what each service answers, by the parameters of its methods."""
+    every = {name: vars(getattr(vendors, name)) for name in NAMES}
+    rows = [f"| | {' | '.join(f'`{name}`' for name in NAMES)} |", f"|---{'|---' * len(NAMES)}|"]
+    for method in METHODS:
+        cells = []
+        for name in NAMES:
+            found = every[name].get(method)
+            known = [] if found is None else list(inspect.signature(found).parameters)
+            given = ", ".join(f"`{one}`" for one in known if one not in {"self", "others"})
+            cells.append("–" if found is None else given or "yes")
+        rows.append(f"| `{method}` | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def test_the_page_says_what_each_service_answers():
+    assert answered() in PAGE.read_text(encoding="utf-8")
