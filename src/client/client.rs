@@ -367,10 +367,18 @@ impl Client {
                 Err(Failed::Late) => return Err(call.too_slow(before)),
                 Err(Failed::Fault(fault)) => fault,
             };
-            let remaining = call.deadline.saturating_duration_since(Instant::now());
-            let again =
+            let limited = self
+                .dialect()
+                .waits_for_its_limit()
+                .then(|| call.retries.limited(fault.kind, fault.retry_after));
+            let again = if let Some(wait) = limited.flatten() {
+                call.deadline += wait;
+                Some(wait)
+            } else {
+                let remaining = call.deadline.saturating_duration_since(Instant::now());
                 call.retries
-                    .again(fault.kind, fault.retry_after, remaining, fastrand::f64());
+                    .again(fault.kind, fault.retry_after, remaining, fastrand::f64())
+            };
             let Some(wait) = again else {
                 debug!(target: LOG, "GET {path}: {}", fault.error);
                 return Err(call.counted(fault));

@@ -78,6 +78,7 @@ pub use text::label_column::Labels;
 pub use text::truncation::shortened;
 pub use time::iso8601::read_span;
 pub use time::millis::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
+pub use time::period_length::PeriodLength;
 pub use time::time_range::{TimeBound, TimeRange};
 pub use time::time_unit::TimeUnit;
 pub use values::decimal_column::DecimalColumn;

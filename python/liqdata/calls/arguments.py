@@ -26,9 +26,10 @@ _NUMBER = re.compile(r"\s*(\d+)(?:\.\d*)?\s*", re.ASCII)
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _MINUTE = 60_000
-_MONTH = 30 * 24 * 60 * _MINUTE  # "1M" always means 30 days, also as a range
+MONTH = "1M"
+"""The length of a period that is a calendar month, UTC."""
 _LONGEST = 366 * 24 * 60 * _MINUTE
-_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a timedelta, or milliseconds'
+_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", "1w", a timedelta, or milliseconds'
 
 
 def datetime_of(millis: int) -> datetime:
@@ -147,7 +148,7 @@ def length(interval: object) -> int:
     if isinstance(interval, timedelta):
         found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
     elif isinstance(interval, str):
-        found = _MONTH if interval == "1M" else _core.span(interval)
+        found = _core.span(interval)
     elif not isinstance(interval, bool):
         kind, cell = _kind(interval)
         found = cell if kind in {"int", "span"} else None
@@ -155,6 +156,23 @@ def length(interval: object) -> int:
         msg = f"interval: {interval!r} is not allowed; allowed: {_LENGTHS}"
         raise BadQuery(msg, parameter="interval")
     return found
+
+
+def period_text(interval: object) -> str:
+    """The length of a period as a query parameter: milliseconds, or a calendar month.
+
+    Raises
+    ------
+    BadQuery
+        If it is wrong.
+    """
+    if interval == MONTH:
+        return MONTH
+    try:
+        return str(length(interval))
+    except BadQuery as error:
+        msg = str(error).replace('"1w", ', f'"1w", "{MONTH}" (a calendar month), ')
+        raise BadQuery(msg, parameter=error.parameter) from None
 
 
 def number(value: Any, parameter: str, allowed: str) -> float:
