@@ -1,22 +1,28 @@
 //! Comparison of imported rows with stored rows.
 //!
 //! The known rows are the stored rows of a partition and the rows of the import that were compared before.
+//!
+//! Rows with the key of a known row repeat it. Rows of different sources are then matched by their values and by count:
+//! each known row repeats at most one row of each other source. Rows with known keys are matched first, so the sequence
+//! of rows does not matter.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher as _, DefaultHasher, Hash, Hasher};
+
+use foldhash::quality::SeedableRandomState;
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Partition, SegmentState};
-use crate::archive::compaction::undo::undone_keys;
+use crate::archive::compaction::undo::undone_rows;
 use crate::archive::integrity::segment_check;
 use crate::archive::integrity::verify;
 use crate::archive::rows::key_index::KeyIndex;
-use crate::archive::rows::row::Row;
+use crate::archive::rows::row::{KeySource, Row};
 use crate::archive::scan::table_scan;
 use crate::archive::store::write_store::WriteStore;
-use crate::model::{Cell, Column, FixedPoint, Value, Visitor};
+use crate::model::{Cell, Column, FixedPoint, Value, Visitor, seeded};
 
 /// Columns in which equal rows may differ.
 ///
@@ -39,6 +45,50 @@ pub(crate) enum Comparison {
     Repeated(RowOrigin),
     /// A known row has its key but other values; contains an error message.
     Different(String),
+    /// No known row has its key, but a known row of another source has its values.
+    ///
+    /// [`PartitionRows::match_source`] decides once all keys are compared.
+    OfAnotherSource,
+}
+
+/// The rows of an import that repeat rows of another source, within one partition.
+///
+/// It outlives the [`PartitionRows`] of a lot. Rows are identified by hashes of their keys.
+pub(crate) struct SourceMatches {
+    hashing: SeedableRandomState,
+    /// Known rows, each with the source that has a row with its key or its values.
+    taken: HashSet<(u64, KeySource)>,
+    /// Rows that are not stored, because they repeat a row with another key.
+    repeated: HashSet<u64>,
+}
+
+impl SourceMatches {
+    pub(crate) fn new() -> Self {
+        Self {
+            hashing: seeded(),
+            taken: HashSet::new(),
+            repeated: HashSet::new(),
+        }
+    }
+
+    /// Forgets all rows, at the start of a partition.
+    pub(crate) fn clear(&mut self) {
+        self.taken.clear();
+        self.repeated.clear();
+    }
+
+    fn hash<R: Row>(&self, row: &R) -> u64 {
+        self.hashing.hash_one(row.key())
+    }
+
+    fn is_taken<R: Row>(&self, known: &R, source: KeySource) -> bool {
+        !self.taken.is_empty() && self.taken.contains(&(self.hash(known), source))
+    }
+
+    fn take<R: Row>(&mut self, known: &R, source: KeySource) {
+        let hash = self.hash(known);
+        self.taken.insert((hash, source));
+    }
 }
 
 /// Where a known row is from.
@@ -57,8 +107,12 @@ pub(crate) struct PartitionRows<R> {
     /// The rows after the last end are new.
     stored: Vec<(Option<String>, usize)>,
     index: KeyIndex,
-    /// Keys of stored rows that were undone.
-    undone: BTreeSet<String>,
+    /// The same rows by their values, if rows of different sources are compared by these.
+    events: KeyIndex,
+    /// Keys of stored rows that were undone, and hashes of their values.
+    undone: (BTreeSet<String>, HashSet<u64>),
+    /// Id of the ingest that the compared rows belong to.
+    own: Option<String>,
 }
 
 impl<R: Row> PartitionRows<R> {
@@ -69,6 +123,7 @@ impl<R: Row> PartitionRows<R> {
         writer: &mut WriteStore,
         partition: Partition,
         more: usize,
+        own: Option<&str>,
     ) -> Result<Self, ArchiveError> {
         let day = partition.day;
         let segments = writer
@@ -83,25 +138,45 @@ impl<R: Row> PartitionRows<R> {
         }
         let by_ingest = table_scan::rows_by_ingest::<R>(&writer.store, partition)?;
         let count: usize = by_ingest.values().map(Vec::len).sum();
+        let events = if R::HAS_SOURCES { count + more } else { 0 };
         let mut known = Self {
             rows: Vec::with_capacity(count),
             stored: Vec::new(),
             index: KeyIndex::with_capacity(count + more),
-            undone: undone_keys::<R>(writer, partition)?,
+            events: KeyIndex::with_capacity(events),
+            undone: (BTreeSet::new(), HashSet::new()),
+            own: own.map(str::to_owned),
         };
         for (ingest, rows) in by_ingest {
             for row in rows {
-                known.index.add(known.index.hash(&row));
-                known.rows.push(row);
+                known.add(known.index.hash(&row), row);
             }
             known.stored.push((ingest, known.rows.len()));
+        }
+        for row in undone_rows::<R>(writer, partition)? {
+            if R::HAS_SOURCES {
+                known.undone.1.insert(known.events.hash_event(&row));
+            }
+            known.undone.0.insert(row.key());
         }
         Ok(known)
     }
 
-    /// Whether a row with this key was stored by an ingest that was undone.
+    /// Adds a known row, with the hash of its key.
+    fn add(&mut self, hash: u64, row: R) {
+        self.index.add(hash);
+        if R::HAS_SOURCES {
+            self.events.add(self.events.hash_event(&row));
+        }
+        self.rows.push(row);
+    }
+
+    /// Whether a row with this key or, from another source, these values was stored by an ingest that was undone.
     pub(crate) fn was_undone(&self, row: &R) -> bool {
-        !self.undone.is_empty() && self.undone.contains(&row.key())
+        let (keys, events) = &self.undone;
+        !keys.is_empty()
+            && (keys.contains(&row.key())
+                || R::HAS_SOURCES && events.contains(&self.events.hash_event(row)))
     }
 
     fn origin(&self, place: usize) -> RowOrigin {
@@ -111,8 +186,30 @@ impl<R: Row> PartitionRows<R> {
         })
     }
 
+    /// Whether this import delivered a known row.
+    fn is_own(&self, place: usize) -> bool {
+        match self.stored.iter().find(|(_, end)| place < *end) {
+            None => true,
+            Some((ingest, _)) => ingest.is_some() && *ingest == self.own,
+        }
+    }
+
+    /// Place of the known row of another source with the values of a row, if no row of its own source has taken it.
+    fn of_another_source(&self, row: &R, matches: &SourceMatches) -> Option<usize> {
+        if !R::HAS_SOURCES {
+            return None;
+        }
+        let source = row.key_source();
+        let mut places = self.events.of(self.events.hash_event(row));
+        places.find(|place| {
+            self.rows.get(*place).is_some_and(|known| {
+                known.is_same_event(row, self.is_own(*place)) && !matches.is_taken(known, source)
+            })
+        })
+    }
+
     /// Compares a row with the known rows; a new row becomes a known row.
-    pub(crate) fn compare(&mut self, row: R) -> Comparison {
+    pub(crate) fn compare(&mut self, row: R, matches: &mut SourceMatches) -> Comparison {
         let hash = self.index.hash(&row);
         let known = || {
             let places = self.index.of(hash);
@@ -127,17 +224,43 @@ impl<R: Row> PartitionRows<R> {
             stored.find(|(_, known)| known.is_spelled_otherwise(&row))
         });
         let Some((place, same)) = same else {
-            self.index.add(hash);
-            self.rows.push(row);
+            if self.of_another_source(&row, matches).is_some() {
+                return Comparison::OfAnotherSource;
+            }
+            self.add(hash, row);
             return Comparison::New;
         };
         if content(same) == content(&row) {
+            if R::HAS_SOURCES {
+                matches.take(same, row.key_source());
+            }
             return Comparison::Repeated(self.origin(place));
         }
         let (symbol, at) = (row.symbol(), row.timestamp());
         Comparison::Different(format!(
             "the archive has {symbol} at {at} with other values"
         ))
+    }
+
+    /// Matches a row with a known row of another source; a row without one becomes a known row.
+    ///
+    /// The keys of all rows must have been compared before.
+    pub(crate) fn match_source(&mut self, row: R, matches: &mut SourceMatches) -> Comparison {
+        let hash = self.index.hash(&row);
+        let key = matches.hash(&row);
+        let has_key = |place: usize| self.rows.get(place).is_some_and(|known: &R| known.has_key_of(&row));
+        if self.index.of(hash).any(has_key) || matches.repeated.contains(&key) {
+            return Comparison::Repeated(RowOrigin::Given);
+        }
+        let Some(place) = self.of_another_source(&row, matches) else {
+            self.add(hash, row);
+            return Comparison::New;
+        };
+        if let Some(known) = self.rows.get(place) {
+            matches.take(known, row.key_source());
+        }
+        matches.repeated.insert(key);
+        Comparison::Repeated(self.origin(place))
     }
 }
 

@@ -26,7 +26,9 @@ use crate::archive::coverage_log::sessions::ImportedSession;
 use crate::archive::files::SegmentStep;
 use crate::archive::import::bars::BarTable;
 use crate::archive::import::column_table::{ColumnTable, NameIndex, partition};
-use crate::archive::import::existing_rows::{Comparison, PartitionRows, RowOrigin};
+use crate::archive::import::existing_rows::{
+    Comparison, PartitionRows, RowOrigin, SourceMatches,
+};
 use crate::archive::import::open_interest::InterestTable;
 use crate::archive::import::orders::OrderTable;
 use crate::archive::import::outcome::{ImportOutcome, RejectedRow};
@@ -155,6 +157,8 @@ struct Import<'a> {
     gathered: usize,
     /// End of the last day of the processed orders.
     orders_until: Option<Millis>,
+    /// The rows of the current partition that repeat rows of another source.
+    matches: SourceMatches,
 }
 
 impl<'a> Import<'a> {
@@ -188,6 +192,7 @@ impl<'a> Import<'a> {
             processed: 0,
             gathered: 0,
             orders_until: None,
+            matches: SourceMatches::new(),
         })
     }
 
@@ -254,6 +259,7 @@ impl<'a> Import<'a> {
             } else {
                 // Of several rows with the same key, the first one is stored.
                 rows.sort_unstable();
+                self.matches.clear();
                 for (number, rows) in rows.chunks(LOT).enumerate() {
                     // The comparison of the next rows reads stored rows, so the rows before them must be committed.
                     if number > 0 {
@@ -351,27 +357,38 @@ impl<'a> Import<'a> {
         partition: Partition,
         rows: &[usize],
     ) -> Result<(Vec<usize>, Vec<usize>), ArchiveError> {
-        let mut known = PartitionRows::<T::Row>::read(self.writer, partition, rows.len())?;
         let own = self.scope.ingest.map(|ingest| ingest.id.as_str());
+        let mut known = PartitionRows::<T::Row>::read(self.writer, partition, rows.len(), own)?;
         let (mut new, mut replacing) = (Vec::with_capacity(rows.len()), Vec::new());
-        for number in rows {
-            let Some(row) = table.row(*number) else {
-                continue;
-            };
-            let was_undone = known.was_undone(&row);
-            match known.compare(row) {
-                Comparison::New if was_undone => replacing.push(*number),
-                Comparison::New => new.push(*number),
-                Comparison::Repeated(origin) => {
-                    self.outcome.repeated += 1;
-                    if let RowOrigin::Stored(ingest) = origin
-                        && (ingest.is_none() || ingest.as_deref() != own)
-                    {
-                        self.counts.add_repeat(ingest.as_deref());
+        let mut unmatched = Vec::new();
+        // Rows with known keys take their stored rows first, then rows of other sources take the rest.
+        for (numbers, has_keys) in [(rows, true), (&[][..], false)] {
+            let later = mem::take(&mut unmatched);
+            for number in numbers.iter().chain(&later) {
+                let Some(row) = table.row(*number) else {
+                    continue;
+                };
+                let was_undone = known.was_undone(&row);
+                let compared = if has_keys {
+                    known.compare(row, &mut self.matches)
+                } else {
+                    known.match_source(row, &mut self.matches)
+                };
+                match compared {
+                    Comparison::New if was_undone => replacing.push(*number),
+                    Comparison::New => new.push(*number),
+                    Comparison::OfAnotherSource => unmatched.push(*number),
+                    Comparison::Repeated(origin) => {
+                        self.outcome.repeated += 1;
+                        if let RowOrigin::Stored(ingest) = origin
+                            && (ingest.is_none() || ingest.as_deref() != own)
+                        {
+                            self.counts.add_repeat(ingest.as_deref());
+                        }
                     }
-                }
-                Comparison::Different(message) => {
-                    self.reject::<T::Row>(*number, T::Row::COIN, message, true);
+                    Comparison::Different(message) => {
+                        self.reject::<T::Row>(*number, T::Row::COIN, message, true);
+                    }
                 }
             }
         }

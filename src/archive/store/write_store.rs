@@ -170,7 +170,7 @@ impl WriteStore {
         batches: &[Batch],
         gaps: &[Gap],
     ) -> Result<Vec<Acknowledged>, ArchiveError> {
-        self.change(|journal| database::append(journal, batches, gaps))
+        self.change(|journal| database::append(journal, batches, gaps, &[]))
     }
 
     /// Runs `change` on the writing connection of the journal.
