@@ -8,9 +8,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
-use std::hash::{BuildHasher as _, DefaultHasher, Hash, Hasher};
-
-use foldhash::quality::SeedableRandomState;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
@@ -22,7 +20,7 @@ use crate::archive::rows::key_index::KeyIndex;
 use crate::archive::rows::row::{KeySource, Row};
 use crate::archive::scan::table_scan;
 use crate::archive::store::write_store::WriteStore;
-use crate::model::{Cell, Column, FixedPoint, Value, Visitor, seeded};
+use crate::model::{Cell, Column, FixedPoint, Value, Visitor};
 
 /// Columns in which equal rows may differ.
 ///
@@ -37,6 +35,9 @@ const PROVENANCE: [&str; 7] = [
     "group_id",
 ];
 
+/// Maximum number of known rows with equal values that a row is compared with.
+const MOST_EQUAL: usize = 1024;
+
 /// How a row compares with the known rows.
 pub(crate) enum Comparison {
     /// No known row has its key.
@@ -49,46 +50,6 @@ pub(crate) enum Comparison {
     ///
     /// [`PartitionRows::match_source`] decides once all keys are compared.
     OfAnotherSource,
-}
-
-/// The rows of an import that repeat rows of another source, within one partition.
-///
-/// It outlives the [`PartitionRows`] of a lot. Rows are identified by hashes of their keys.
-pub(crate) struct SourceMatches {
-    hashing: SeedableRandomState,
-    /// Known rows, each with the source that has a row with its key or its values.
-    taken: HashSet<(u64, KeySource)>,
-    /// Rows that are not stored, because they repeat a row with another key.
-    repeated: HashSet<u64>,
-}
-
-impl SourceMatches {
-    pub(crate) fn new() -> Self {
-        Self {
-            hashing: seeded(),
-            taken: HashSet::new(),
-            repeated: HashSet::new(),
-        }
-    }
-
-    /// Forgets all rows, at the start of a partition.
-    pub(crate) fn clear(&mut self) {
-        self.taken.clear();
-        self.repeated.clear();
-    }
-
-    fn hash<R: Row>(&self, row: &R) -> u64 {
-        self.hashing.hash_one(row.key())
-    }
-
-    fn is_taken<R: Row>(&self, known: &R, source: KeySource) -> bool {
-        !self.taken.is_empty() && self.taken.contains(&(self.hash(known), source))
-    }
-
-    fn take<R: Row>(&mut self, known: &R, source: KeySource) {
-        let hash = self.hash(known);
-        self.taken.insert((hash, source));
-    }
 }
 
 /// Where a known row is from.
@@ -113,6 +74,10 @@ pub(crate) struct PartitionRows<R> {
     undone: (BTreeSet<String>, HashSet<u64>),
     /// Id of the ingest that the compared rows belong to.
     own: Option<String>,
+    /// For each known row, the sources that have a row with its key or its values, as bits.
+    taken: Vec<u8>,
+    /// Hashes of the keys of rows that are not stored, because they repeat a row with another key.
+    matched: HashSet<u64>,
 }
 
 impl<R: Row> PartitionRows<R> {
@@ -146,6 +111,8 @@ impl<R: Row> PartitionRows<R> {
             events: KeyIndex::with_capacity(events),
             undone: (BTreeSet::new(), HashSet::new()),
             own: own.map(str::to_owned),
+            taken: Vec::with_capacity(events),
+            matched: HashSet::new(),
         };
         for (ingest, rows) in by_ingest {
             for row in rows {
@@ -167,6 +134,7 @@ impl<R: Row> PartitionRows<R> {
         self.index.add(hash);
         if R::HAS_SOURCES {
             self.events.add(self.events.hash_event(&row));
+            self.taken.push(0);
         }
         self.rows.push(row);
     }
@@ -195,21 +163,29 @@ impl<R: Row> PartitionRows<R> {
     }
 
     /// Place of the known row of another source with the values of a row, if no row of its own source has taken it.
-    fn of_another_source(&self, row: &R, matches: &SourceMatches) -> Option<usize> {
+    fn of_another_source(&self, row: &R) -> Option<usize> {
         if !R::HAS_SOURCES {
             return None;
         }
-        let source = row.key_source();
-        let mut places = self.events.of(self.events.hash_event(row));
-        places.find(|place| {
+        let source = bit(row.key_source());
+        let is_taken = |place: usize| self.taken.get(place).is_some_and(|taken| taken & source > 0);
+        let places = self.events.of(self.events.hash_event(row));
+        places.take(MOST_EQUAL).find(|place| {
             self.rows.get(*place).is_some_and(|known| {
-                known.is_same_event(row, self.is_own(*place)) && !matches.is_taken(known, source)
+                !is_taken(*place) && known.is_same_event(row, self.is_own(*place))
             })
         })
     }
 
+    /// Records that a row of the same source as `row` has the key or the values of a known row.
+    fn take(&mut self, place: usize, row: &R) {
+        if let Some(taken) = self.taken.get_mut(place) {
+            *taken |= bit(row.key_source());
+        }
+    }
+
     /// Compares a row with the known rows; a new row becomes a known row.
-    pub(crate) fn compare(&mut self, row: R, matches: &mut SourceMatches) -> Comparison {
+    pub(crate) fn compare(&mut self, row: R) -> Comparison {
         let hash = self.index.hash(&row);
         let known = || {
             let places = self.index.of(hash);
@@ -224,16 +200,16 @@ impl<R: Row> PartitionRows<R> {
             stored.find(|(_, known)| known.is_spelled_otherwise(&row))
         });
         let Some((place, same)) = same else {
-            if self.of_another_source(&row, matches).is_some() {
+            if self.of_another_source(&row).is_some() {
                 return Comparison::OfAnotherSource;
             }
             self.add(hash, row);
             return Comparison::New;
         };
-        if content(same) == content(&row) {
-            if R::HAS_SOURCES {
-                matches.take(same, row.key_source());
-            }
+        // A key of values has all of them, except the value in USD, which sources round differently.
+        let has_values = R::HAS_SOURCES && row.key_source() == KeySource::Values;
+        if has_values || content(same) == content(&row) {
+            self.take(place, &row);
             return Comparison::Repeated(self.origin(place));
         }
         let (symbol, at) = (row.symbol(), row.timestamp());
@@ -245,22 +221,31 @@ impl<R: Row> PartitionRows<R> {
     /// Matches a row with a known row of another source; a row without one becomes a known row.
     ///
     /// The keys of all rows must have been compared before.
-    pub(crate) fn match_source(&mut self, row: R, matches: &mut SourceMatches) -> Comparison {
+    pub(crate) fn match_source(&mut self, row: R) -> Comparison {
         let hash = self.index.hash(&row);
-        let key = matches.hash(&row);
+        let mut hasher = DefaultHasher::new();
+        row.key().hash(&mut hasher);
+        let key = hasher.finish();
         let has_key = |place: usize| self.rows.get(place).is_some_and(|known: &R| known.has_key_of(&row));
-        if self.index.of(hash).any(has_key) || matches.repeated.contains(&key) {
+        if self.index.of(hash).any(has_key) || self.matched.contains(&key) {
             return Comparison::Repeated(RowOrigin::Given);
         }
-        let Some(place) = self.of_another_source(&row, matches) else {
+        let Some(place) = self.of_another_source(&row) else {
             self.add(hash, row);
             return Comparison::New;
         };
-        if let Some(known) = self.rows.get(place) {
-            matches.take(known, row.key_source());
-        }
-        matches.repeated.insert(key);
+        self.take(place, &row);
+        self.matched.insert(key);
         Comparison::Repeated(self.origin(place))
+    }
+}
+
+/// The bit of a source in [`PartitionRows::taken`].
+fn bit(source: KeySource) -> u8 {
+    match source {
+        KeySource::Exchange => 1,
+        KeySource::Values => 2,
+        KeySource::Other => 4,
     }
 }
 

@@ -26,9 +26,7 @@ use crate::archive::coverage_log::sessions::ImportedSession;
 use crate::archive::files::SegmentStep;
 use crate::archive::import::bars::BarTable;
 use crate::archive::import::column_table::{ColumnTable, NameIndex, partition};
-use crate::archive::import::existing_rows::{
-    Comparison, PartitionRows, RowOrigin, SourceMatches,
-};
+use crate::archive::import::existing_rows::{Comparison, PartitionRows, RowOrigin};
 use crate::archive::import::open_interest::InterestTable;
 use crate::archive::import::orders::OrderTable;
 use crate::archive::import::outcome::{ImportOutcome, RejectedRow};
@@ -157,8 +155,6 @@ struct Import<'a> {
     gathered: usize,
     /// End of the last day of the processed orders.
     orders_until: Option<Millis>,
-    /// The rows of the current partition that repeat rows of another source.
-    matches: SourceMatches,
 }
 
 impl<'a> Import<'a> {
@@ -192,7 +188,6 @@ impl<'a> Import<'a> {
             processed: 0,
             gathered: 0,
             orders_until: None,
-            matches: SourceMatches::new(),
         })
     }
 
@@ -259,7 +254,6 @@ impl<'a> Import<'a> {
             } else {
                 // Of several rows with the same key, the first one is stored.
                 rows.sort_unstable();
-                self.matches.clear();
                 for (number, rows) in rows.chunks(LOT).enumerate() {
                     // The comparison of the next rows reads stored rows, so the rows before them must be committed.
                     if number > 0 {
@@ -370,9 +364,9 @@ impl<'a> Import<'a> {
                 };
                 let was_undone = known.was_undone(&row);
                 let compared = if has_keys {
-                    known.compare(row, &mut self.matches)
+                    known.compare(row)
                 } else {
-                    known.match_source(row, &mut self.matches)
+                    known.match_source(row)
                 };
                 match compared {
                     Comparison::New if was_undone => replacing.push(*number),

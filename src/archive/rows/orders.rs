@@ -239,8 +239,8 @@ impl Row for OrderRow {
 
     fn hash_event(&self, hasher: &mut impl Hasher) {
         let order = &self.order;
-        let amounts = [order.price, order.qty].map(|amount| amount.normalize());
-        (&order.exchange, &self.coin, order.side, order.timestamp, amounts).hash(hasher);
+        let values = (order.side, order.timestamp, order.price, order.qty);
+        (&order.exchange, &self.coin, values).hash(hasher);
     }
 
     fn is_same_event(&self, other: &Self, is_of_one_import: bool) -> bool {
