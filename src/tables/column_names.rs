@@ -43,7 +43,7 @@ pub(crate) const SHORT_USD: &[&str] = &[
 ];
 pub(crate) const TRADES: &[&str] = &["trades", "count", "number_of_trades", "tradecount"];
 
-const ALL: [&[&str]; 32] = [
+const ALL: [&[&str]; 35] = [
     TIMESTAMP,
     SYMBOL,
     EXCHANGE,
@@ -54,6 +54,9 @@ const ALL: [&[&str]; 32] = [
     COIN,
     RECEIVED_AT,
     &["group_id"],
+    &["dedupe_key"],
+    &["native_id"],
+    &["price_kind"],
     OPEN,
     HIGH,
     LOW,

@@ -34,7 +34,7 @@ impl TableKind {
         match self {
             Self::Orders => [
                 "exchange, symbol, side, price, qty, timestamp",
-                "value_usd, coin, received_at, group_id",
+                "value_usd, coin, received_at, group_id, dedupe_key, native_id, price_kind",
             ],
             Self::Bars => [
                 "symbol, timestamp, open, high, low, close, volume",

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import threading
+from contextlib import suppress
 from datetime import timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -143,6 +144,11 @@ class Objects:
             return await self._await(path, whole())
         except FileNotFoundError:
             return None
+
+    async def delete(self, path: str) -> None:
+        """Delete an object, if it exists."""
+        with suppress(FileNotFoundError):
+            await self._await(path, self._library.delete_async(self._store, path))
 
     async def put(self, path: str, data: bytes) -> None:
         """Write an object, either completely or not at all."""

@@ -59,6 +59,9 @@ struct StoredRows {
     days: HashSet<Millis>,
     by_key: HashMap<String, StoredRow>,
     by_receipt: HashMap<Millis, Vec<Expected>>,
+    /// The rows by event time, if an ingest may have stored the orders of the day. An order of a frame may be among them
+    /// under the key of another source.
+    by_time: HashMap<Millis, Vec<OrderRow>>,
 }
 
 /// The replay of one exchange.
@@ -123,7 +126,12 @@ impl StoredRows {
             end: Some(day.on(Millis::DAY)),
             ..Filter::default()
         };
+        let has_ingests = !archive.ingests()?.is_empty();
         for row in archive.orders(&filter)?.rows {
+            if has_ingests {
+                let at = row.order.timestamp;
+                self.by_time.entry(at).or_default().push(row.clone());
+            }
             let content = content(&row);
             let expected = Expected {
                 key: row.dedupe_key.clone(),
@@ -153,6 +161,19 @@ impl StoredRows {
             rows.retain(|row| row.day >= before);
             !rows.is_empty()
         });
+        self.by_time.retain(|at, _| day_of(*at) >= before);
+    }
+
+    /// Removes the stored row of another source that is the order of `row`; returns whether there is one.
+    fn take_of_another_source(&mut self, row: &OrderRow) -> bool {
+        let Some(rows) = self.by_time.get_mut(&row.order.timestamp) else {
+            return false;
+        };
+        let place = rows.iter().position(|known| known.is_of_another_source(row));
+        if let Some(place) = place {
+            rows.swap_remove(place);
+        }
+        place.is_some()
     }
 }
 
@@ -456,6 +477,12 @@ impl Replay {
             day,
             content: content(&row),
         };
+        if !one.stored.by_key.contains_key(&row.dedupe_key) && one.stored.take_of_another_source(&row)
+        {
+            self.report.of(name).same += 1;
+            one.stored.by_key.insert(row.dedupe_key, fresh);
+            return Ok(());
+        }
         let known = one.stored.by_key.get(&row.dedupe_key);
         // A row that was quarantined live stays in quarantine. The replay cannot repeat this decision, because not all
         // reference prices of that time are stored.

@@ -13,6 +13,7 @@ use crate::feeds::dumps::cells::{DumpLine, RowError, columns};
 use crate::feeds::dumps::content::{LONGEST_CELL, text_of};
 use crate::feeds::dumps::detection::{by_header, header, lower, shown, twice, without};
 use crate::feeds::dumps::file_name::FileName;
+use crate::feeds::dumps::occurrence::Occurrences;
 use crate::feeds::dumps::layouts::{
     CryptofeedLiquidations, KnownLayout, bare_header, known_layout,
 };
@@ -415,6 +416,7 @@ impl Begin {
             Format::TardisLiquidations => Decoder::TardisLiquidations(tardis::TardisLiquidations {
                 common: columns(&header, tardis::COMMON).ok_or_else(missing)?,
                 columns: columns(&header, tardis::LIQUIDATIONS).ok_or_else(missing)?,
+                seen: Occurrences::new(),
             }),
             Format::TardisDerivativeTicker => Decoder::Ticker(tardis::Ticker {
                 common: columns(&header, tardis::COMMON).ok_or_else(missing)?,

@@ -16,6 +16,7 @@ use crate::feeds::decoding::event::{PriceKind, product, quotient, stripped};
 use crate::feeds::decoding::frame::{Frame, RawLiquidation, Size};
 use crate::feeds::decoding::json_path::JsonPath;
 use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError};
+use crate::feeds::dumps::occurrence::Occurrences;
 use crate::feeds::instruments::{Instruments, SizeUnit};
 use crate::feeds::venue::Venue;
 use crate::model::{Millis, Side};
@@ -106,10 +107,11 @@ fn size(frame: &Frame<'_>, counts: Counts, native_id: &str, amount: Decimal) -> 
 pub(super) struct TardisLiquidations {
     pub(super) common: [DumpColumn; 4],
     pub(super) columns: [DumpColumn; 4],
+    pub(super) seen: Occurrences,
 }
 
 impl TardisLiquidations {
-    pub(super) fn row(&self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
+    pub(super) fn row(&mut self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
         let [of_exchange, symbol, time, received] = self.common;
         let [id, side, price, amount] = self.columns;
         let (venue, counts) = exchange(line, of_exchange)?;
@@ -122,7 +124,8 @@ impl TardisLiquidations {
         };
         let (price, amount) = (line.positive(price)?, line.positive(amount)?);
         // Some exchanges send no ids of liquidations.
-        let dedupe_key = if let Ok(id) = line.text(id) {
+        let id = line.text(id).ok();
+        let dedupe_key = if let Some(id) = id {
             format!("tardis|{native_id}|{id}")
         } else {
             let when = line.text(time)?;
@@ -146,7 +149,11 @@ impl TardisLiquidations {
         let event = frame
             .event(&JsonPath::ROOT, seen)
             .map_err(|fault| RowError::new(fault.to_string(), native_id))?;
-        RowOrder::of(event).map(DumpRow::Order)
+        let mut order = RowOrder::of(event)?;
+        if id.is_none() {
+            self.seen.number(&mut order, native_id);
+        }
+        Ok(DumpRow::Order(order))
     }
 }
 

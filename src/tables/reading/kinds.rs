@@ -326,9 +326,10 @@ pub(crate) fn read_orders(
     let has_pairs = table.has("symbol") && table.has("coin");
     let coin = has_pairs.then(|| reader.names("coin", true));
     let received_at = reader.some_instants("received_at", &timestamp);
-    let group_id = table
-        .has("group_id")
-        .then(|| reader.names("group_id", true));
+    let [group_id, dedupe_key, native_id, price_kind] =
+        ["group_id", "dedupe_key", "native_id", "price_kind"]
+            .map(|name| table.has(name).then(|| reader.names(name, true)));
+    let dedupe_key = dedupe_key.map(|keys| keys.iter().map(str::to_owned).collect());
     let given = GivenOrders {
         exchange,
         symbol,
@@ -340,6 +341,9 @@ pub(crate) fn read_orders(
         timestamp,
         received_at,
         group_id,
+        dedupe_key,
+        native_id,
+        price_kind,
         ..GivenOrders::default()
     };
     let mut is_unvalued = vec![false; table.rows()];

@@ -14,6 +14,7 @@ use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError, column, columns
 use crate::feeds::dumps::format::Format;
 use crate::feeds::dumps::layouts::epoch::instant;
 use crate::feeds::dumps::layouts::known_layout::KnownLayout;
+use crate::feeds::dumps::occurrence::Occurrences;
 use crate::feeds::dumps::row::{DumpRow, RowOrder};
 use crate::feeds::instruments::Instruments;
 use crate::model::Side;
@@ -87,6 +88,7 @@ pub(crate) struct CryptofeedLiquidations {
     common: [DumpColumn; 4],
     columns: [DumpColumn; 3],
     id: Option<DumpColumn>,
+    seen: Occurrences,
 }
 
 impl CryptofeedLiquidations {
@@ -99,10 +101,11 @@ impl CryptofeedLiquidations {
             common: columns(header, COMMON)?,
             columns: columns(header, [&["side"], &["price"], &["quantity", "leaves_qty"]])?,
             id: column(header, &["id"]),
+            seen: Occurrences::new(),
         })
     }
 
-    pub(crate) fn row(&self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
+    pub(crate) fn row(&mut self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
         let [of_exchange, of_symbol, time, received] = self.common;
         let [side, price, amount] = self.columns;
         let (name, unit) = exchange(line, of_exchange)?;
@@ -153,7 +156,11 @@ impl CryptofeedLiquidations {
             .frame("", Some(received_at), &none)
             .event(&JsonPath::ROOT, seen)
             .map_err(|fault| RowError::new(fault.to_string(), symbol))?;
-        RowOrder::of(event).map(DumpRow::Order)
+        let mut order = RowOrder::of(event)?;
+        if id.is_none() {
+            self.seen.number(&mut order, symbol);
+        }
+        Ok(DumpRow::Order(order))
     }
 }
 
