@@ -364,10 +364,10 @@ class Market(RecordedQueries):
         """Copy the finished days of an archive to a folder or object storage.
 
         Only files that the address does not have yet are sent. The list of files, with the collector sessions and gaps,
-        is sent last: an interrupted export leaves the previous state in place, and the next export continues it. Then
-        files whose rows were undone or corrected since an earlier export are deleted from the folders of the tables;
-        they are in ``superseded``. Other programs can read the files, which are Parquet. :func:`liqdata.open` opens the address and gives the same
-        answers about the exported days.
+        is sent last: an interrupted export leaves the previous state in place, and the next export continues it. Files
+        with rows that were undone or corrected since an earlier export then move to ``superseded``. Other programs can
+        read the files, which are Parquet. :func:`liqdata.open` opens the address and gives the same answers about the
+        exported days.
 
         Parameters
         ----------

@@ -79,11 +79,10 @@ def ingest(
         time, or with an implausible value in USD, is refused; a file with mostly implausible readings is refused as a
         whole.
     orders, bars, open_interest : table, optional
-        Tables as for :class:`Market`; bars may have a column ``exchange``, and orders ``dedupe_key`` (the id of a row in
-        its source), ``native_id`` (the exchange's name of the contract) and ``price_kind``, as
-        :func:`liqdata.feeds.decode` returns them. If a cell has the wrong type, or open
-        interest in USD has no price, all tables are refused. If a row breaks another rule, only this row is refused
-        (:attr:`Ingested.refused`).
+        Tables as for :class:`Market`; bars may have a column ``exchange``, and orders ``dedupe_key`` (the id of a row
+        in its source), ``native_id`` (the exchange's name of the contract) and ``price_kind``, as
+        :func:`liqdata.feeds.decode` returns them. If a cell has the wrong type, or open interest in USD has no price,
+        all tables are refused. If a row breaks another rule, only this row is refused (:attr:`Ingested.refused`).
         Open interest in USD is converted with the prices of ``bars``, or of the archive's bars if ``bars`` is not
         given.
     positions : table, optional

@@ -71,7 +71,9 @@ pub(crate) fn all(journal: &Connection) -> rusqlite::Result<Vec<(String, Generat
 /// Paths of the superseded segments.
 pub(crate) fn superseded(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     journal
-        .prepare_cached("SELECT path FROM generations WHERE superseded_at IS NOT NULL ORDER BY path")?
+        .prepare_cached(
+            "SELECT path FROM generations WHERE superseded_at IS NOT NULL ORDER BY path",
+        )?
         .query_map([], |line| line.get(0))?
         .collect()
 }

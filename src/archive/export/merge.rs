@@ -458,7 +458,9 @@ fn add_rows<R: Row>(first: &mut HashMap<String, R>, rows: Vec<R>) {
                 let other = before.get(*place).and_then(Option::as_ref);
                 other.is_some_and(|other| {
                     !known.contains(other)
-                        && first.get(other).is_some_and(|other| other.is_same_event(&row, false))
+                        && first
+                            .get(other)
+                            .is_some_and(|other| other.is_same_event(&row, false))
                 })
             });
             same = place.and_then(|place| before.get_mut(place)?.take());
@@ -466,7 +468,10 @@ fn add_rows<R: Row>(first: &mut HashMap<String, R>, rows: Vec<R>) {
         match same {
             None => drop(first.insert(key, row)),
             Some(same) => {
-                if first.get(&same).is_some_and(|known| row.received_at() < known.received_at()) {
+                if first
+                    .get(&same)
+                    .is_some_and(|known| row.received_at() < known.received_at())
+                {
                     first.remove(&same);
                     first.insert(key, row);
                 }

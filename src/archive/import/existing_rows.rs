@@ -168,7 +168,11 @@ impl<R: Row> PartitionRows<R> {
             return None;
         }
         let source = bit(row.key_source());
-        let is_taken = |place: usize| self.taken.get(place).is_some_and(|taken| taken & source > 0);
+        let is_taken = |place: usize| {
+            self.taken
+                .get(place)
+                .is_some_and(|taken| taken & source > 0)
+        };
         let places = self.events.of(self.events.hash_event(row));
         places.take(MOST_EQUAL).find(|place| {
             self.rows.get(*place).is_some_and(|known| {
@@ -226,7 +230,11 @@ impl<R: Row> PartitionRows<R> {
         let mut hasher = DefaultHasher::new();
         row.key().hash(&mut hasher);
         let key = hasher.finish();
-        let has_key = |place: usize| self.rows.get(place).is_some_and(|known: &R| known.has_key_of(&row));
+        let has_key = |place: usize| {
+            self.rows
+                .get(place)
+                .is_some_and(|known: &R| known.has_key_of(&row))
+        };
         if self.index.of(hash).any(has_key) || self.matched.contains(&key) {
             return Comparison::Repeated(RowOrigin::Given);
         }

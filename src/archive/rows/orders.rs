@@ -159,7 +159,10 @@ fn differs_in_detail(one: &str, other: &str) -> bool {
     let is_less_exact = |less: &str, shared: &str| {
         let rest = less.strip_prefix(shared);
         rest.is_some_and(|rest| {
-            rest.is_empty() || rest.strip_prefix('|').is_some_and(|number| number.parse::<u32>().is_ok())
+            rest.is_empty()
+                || rest
+                    .strip_prefix('|')
+                    .is_some_and(|number| number.parse::<u32>().is_ok())
         })
     };
     match (shared(one), shared(other)) {

@@ -169,7 +169,9 @@ impl StoredRows {
         let Some(rows) = self.by_time.get_mut(&row.order.timestamp) else {
             return false;
         };
-        let place = rows.iter().position(|known| known.is_of_another_source(row));
+        let place = rows
+            .iter()
+            .position(|known| known.is_of_another_source(row));
         if let Some(place) = place {
             rows.swap_remove(place);
         }
@@ -477,7 +479,8 @@ impl Replay {
             day,
             content: content(&row),
         };
-        if !one.stored.by_key.contains_key(&row.dedupe_key) && one.stored.take_of_another_source(&row)
+        if !one.stored.by_key.contains_key(&row.dedupe_key)
+            && one.stored.take_of_another_source(&row)
         {
             self.report.of(name).same += 1;
             one.stored.by_key.insert(row.dedupe_key, fresh);

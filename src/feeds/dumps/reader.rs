@@ -13,10 +13,10 @@ use crate::feeds::dumps::cells::{DumpLine, RowError, columns};
 use crate::feeds::dumps::content::{LONGEST_CELL, text_of};
 use crate::feeds::dumps::detection::{by_header, header, lower, shown, twice, without};
 use crate::feeds::dumps::file_name::FileName;
-use crate::feeds::dumps::occurrence::Occurrences;
 use crate::feeds::dumps::layouts::{
     CryptofeedLiquidations, KnownLayout, bare_header, known_layout,
 };
+use crate::feeds::dumps::occurrence::Occurrences;
 use crate::feeds::dumps::syntax::{
     CsvDialect, CsvRecords, CsvStart, JsonKind, JsonRecords, JsonTableShape, OHLCV,
 };

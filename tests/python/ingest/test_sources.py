@@ -124,10 +124,11 @@ def test_the_kind_of_price_does_not_make_another_order_and_the_first_stays(tmp_p
 
 
 def stored(archive: Path) -> list[dict[str, object]]:
-    return [row for part in sorted(archive.glob("orders/**/*.parquet")) for row in pq.ParquetFile(part).read().to_pylist()]
+    parts = sorted(archive.glob("orders/**/*.parquet"))
+    return [row for part in parts for row in pq.ParquetFile(part).read().to_pylist()]
 
 
-def test_the_columns_of_an_archive_are_kept(tmp_path):
+def test_keys_contracts_and_price_kinds_are_stored(tmp_path):
     names = ("dedupe_key", "native_id", "price_kind", "group_id")
     rows = feeds.decode("bybit", frame(2))
     ingest(tmp_path / "first", {"orders": rows})

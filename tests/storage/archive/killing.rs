@@ -138,7 +138,11 @@ fn a_correction_killed_at_any_step_changes_a_whole_day_or_nothing() {
         // Other engines read only valid files.
         let (valid, superseded) = catalog(&folder.archive());
         assert!(!superseded.is_empty());
-        assert_eq!(names_below(&folder.archive().join("orders")), valid, "{step:?}");
+        assert_eq!(
+            names_below(&folder.archive().join("orders")),
+            valid,
+            "{step:?}"
+        );
         assert_eq!(
             names_below(&folder.archive().join("superseded/orders")),
             superseded,
@@ -235,7 +239,9 @@ fn catalog(folder: &Path) -> (Vec<String>, Vec<String>) {
              (SELECT path FROM generations WHERE superseded_at IS NOT NULL)"
         );
         let mut query = journal.prepare(&query).unwrap();
-        let names = query.query_map([], |line| line.get::<_, String>(0)).unwrap();
+        let names = query
+            .query_map([], |line| line.get::<_, String>(0))
+            .unwrap();
         let mut names: Vec<String> = names
             .map(|path| path.unwrap().rsplit('/').next().unwrap().to_owned())
             .collect();

@@ -43,7 +43,10 @@ fn collect(writer: &mut Writer, rows: &[OrderRow]) -> Acknowledged {
 }
 
 fn keys(writer: &Writer) -> Vec<String> {
-    let mut keys: Vec<String> = all_orders(writer).into_iter().map(|row| row.dedupe_key).collect();
+    let mut keys: Vec<String> = all_orders(writer)
+        .into_iter()
+        .map(|row| row.dedupe_key)
+        .collect();
     keys.sort();
     keys
 }
@@ -56,8 +59,9 @@ fn an_order_that_a_file_had_first_is_not_collected_again_and_outlives_its_undo()
         // One order in a segment, one in the journal, and one that is only in the file.
         let [filed, journaled, alone] =
             [(1, START + 5), (2, LATER + 5), (3, START + 9)].map(|(key, at)| order(key, at));
-        let rows: Vec<OrderRow> =
-            [&filed, &journaled, &alone].map(|row| elsewhere(row, 1)).to_vec();
+        let rows: Vec<OrderRow> = [&filed, &journaled, &alone]
+            .map(|row| elsewhere(row, 1))
+            .to_vec();
         let ingest = origin("file");
         assert_eq!(import(&mut writer, &rows, &ingest).new, 3);
         let stored = keys(&writer);
@@ -71,7 +75,10 @@ fn an_order_that_a_file_had_first_is_not_collected_again_and_outlives_its_undo()
             assert_eq!(keys(&writer), stored);
         }
         writer.undo(&ingest.id).unwrap();
-        let left: Vec<Millis> = all_orders(&writer).iter().map(|row| row.order.timestamp).collect();
+        let left: Vec<Millis> = all_orders(&writer)
+            .iter()
+            .map(|row| row.order.timestamp)
+            .collect();
         assert_eq!(left, [filed.order.timestamp, journaled.order.timestamp]);
         let collected = collect(&mut writer, &[filed, journaled, alone]);
         assert_eq!((collected.orders, collected.repeated), (1, 2));
@@ -91,8 +98,9 @@ fn equal_orders_of_two_sources_are_matched_by_count() {
                     ..order(1, at)
                 };
                 let own: Vec<OrderRow> = (0..collected).map(own).collect();
-                let other: Vec<OrderRow> =
-                    (0..filed).map(|number| elsewhere(&order(1, at), number)).collect();
+                let other: Vec<OrderRow> = (0..filed)
+                    .map(|number| elsewhere(&order(1, at), number))
+                    .collect();
                 let ingest = origin("file");
                 for step in 0..4 {
                     if (step % 2 == 0) == file_first {
@@ -140,8 +148,15 @@ fn orders_that_differ_in_a_value_are_two_orders() {
         let folder = Folder::new();
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         collect(&mut writer, std::slice::from_ref(&base));
-        assert_eq!(import(&mut writer, &[other.clone()], &origin("file")).new, 1, "{other:?}");
-        assert_eq!(collect(&mut writer, std::slice::from_ref(&base)).repeated, 1);
+        assert_eq!(
+            import(&mut writer, &[other.clone()], &origin("file")).new,
+            1,
+            "{other:?}"
+        );
+        assert_eq!(
+            collect(&mut writer, std::slice::from_ref(&base)).repeated,
+            1
+        );
         assert_eq!(all_orders(&writer).len(), 2);
     }
 }
@@ -174,10 +189,15 @@ fn an_undone_order_may_come_from_another_source() {
         ..row
     };
     let second = origin("second");
-    assert_eq!(import(&mut writer, std::slice::from_ref(&again), &second).repeated, 1);
+    assert_eq!(
+        import(&mut writer, std::slice::from_ref(&again), &second).repeated,
+        1
+    );
     let undone = writer.undo(&first.id).unwrap();
-    let named: Vec<(&str, u64)> =
-        undone.iter().map(|one| (one.id.as_str(), one.run_again)).collect();
+    let named: Vec<(&str, u64)> = undone
+        .iter()
+        .map(|one| (one.id.as_str(), one.run_again))
+        .collect();
     assert_eq!(named, [(first.id.as_str(), 0), (second.id.as_str(), 1)]);
     assert!(all_orders(&writer).is_empty());
     assert_eq!(import(&mut writer, &[again], &second).new, 1);
