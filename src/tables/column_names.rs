@@ -43,7 +43,7 @@ pub(crate) const SHORT_USD: &[&str] = &[
 ];
 pub(crate) const TRADES: &[&str] = &["trades", "count", "number_of_trades", "tradecount"];
 
-const ALL: [&[&str]; 32] = [
+const ALL: [&[&str]; 34] = [
     TIMESTAMP,
     SYMBOL,
     EXCHANGE,
@@ -76,6 +76,8 @@ const ALL: [&[&str]; 32] = [
     &["seen_share"],
     &["current_price"],
     &["rate"],
+    &["contract_size"],
+    &["multiplier_unit"],
 ];
 
 /// The accepted names of the column `column`, starting with its main name.

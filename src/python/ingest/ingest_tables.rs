@@ -21,13 +21,13 @@ use crate::python::ingest::in_coins::ArchivePrices;
 use crate::python::ingest::ingest::{
     GivenOrigin, NamedHour, covered_time, ingest_origin, known_exchanges, put_outcome, watched,
 };
-use crate::python::ingest::raw::{column_fault, rates, raw_table, row_fault};
+use crate::python::ingest::raw::{column_fault, contract_sizes, rates, raw_table, row_fault};
 use crate::python::runtime::signals::interruptible;
 use crate::tables::{
     AmountColumn, BarColumns, ColumnFault, ContractBook, Defaults, InterestColumns, Judge, Judged,
-    RawTable, ReadRows, RowFault, TableKind, bar_table, first, interest_table, observed_bars,
-    observed_interest, order_table, other_length, read_bars, read_interest, read_orders,
-    read_positions,
+    OrderColumns, RawTable, ReadRows, RowFault, TableKind, bar_table, first, interest_table,
+    observed_bars, observed_interest, order_table, other_length, read_bars, read_interest,
+    read_orders, read_positions,
 };
 
 /// Maximum age, in milliseconds, of the bar that gives the market price for a snapshot of trading positions.
@@ -56,7 +56,7 @@ pub(crate) struct FilePart {
 #[pyfunction]
 #[pyo3(signature = (
     path, orders, bars, open_interest, positions, exchange, new_exchange, contracts, seen, outcome, quote_rates=None,
-    dry_run=false, file=None, origin=None
+    dry_run=false, file=None, origin=None, contract_size=None
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -79,10 +79,12 @@ pub(crate) fn ingest_tables(
     dry_run: bool,
     file: Option<FilePart>,
     origin: Option<GivenOrigin>,
+    contract_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let ingest = origin.map(ingest_origin);
     let mut known = known_exchanges(py, &path, exchange, new_exchange)?;
     let rates = rates(py, quote_rates)?;
+    let sizes = contract_sizes(py, contract_size)?;
     let raw = raw_tables([orders, bars, open_interest, positions])?;
     let defaults = Defaults {
         exchange: exchange.map(str::to_owned),
@@ -110,7 +112,14 @@ pub(crate) fn ingest_tables(
                     None
                 }
             };
-            let mut judge = Judge::new(wall_clock(), &rates, &mut book, &mut unknown, goes_on);
+            let mut judge = Judge::new(
+                wall_clock(),
+                &rates,
+                &sizes,
+                &mut book,
+                &mut unknown,
+                goes_on,
+            );
             let made = JudgedTables {
                 orders: judge.orders(read.orders).unwrap_or_default(),
                 bars: judge.bars(read.bars).unwrap_or_default(),
@@ -193,7 +202,7 @@ fn raw_tables(
 
 /// The tables after reading, before validation.
 struct ReadTables {
-    orders: ReadRows<(GivenOrders, Vec<bool>)>,
+    orders: ReadRows<OrderColumns>,
     bars: ReadRows<BarColumns>,
     open_interest: ReadRows<InterestColumns>,
     positions: ReadRows<Vec<ObservedPosition>>,
