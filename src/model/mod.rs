@@ -67,7 +67,7 @@ pub use symbols::names::{
 };
 pub use symbols::quotes::{bitfinex_currency, is_quote};
 pub use symbols::quotes::{is_dollar, quote_of_pair};
-pub use symbols::scales::{coin_of_base, may_be_scaled};
+pub use symbols::scales::coin_of_base;
 pub use symbols::spelling::without_month;
 pub use symbols::suggestion::{ALIKE, exchange_meant, nearest};
 pub use symbols::symbol::{Symbol, coin_of_pair};

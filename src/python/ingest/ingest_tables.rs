@@ -13,9 +13,10 @@ use crate::collect::{
     ExchangeAttribution, Ingested, Refused, TablePlaces, UnclearPosition,
     ingest_tables as ingest_all, snapshots,
 };
-use crate::engine::each_in_base_units;
+use crate::engine::{OpenInterestUnit, each_in_base_units};
 use crate::market::wall_clock;
 use crate::model::{Millis, NotInCoins, ObservedBar, ObservedPosition, nearest_f64};
+use crate::python::archive::writer::decimal;
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
 use crate::python::ingest::ingest::{
@@ -141,9 +142,9 @@ pub(crate) fn ingest_tables(
         // A misspelt exchange concerns the whole table, so the table is refused.
         judged.refuse_unknown_exchanges(py)?;
     }
-    if judged.open_interest.columns.in_usd
-        && let Some(why) = in_coins(py, &path, &mut judged, is_file)?
-    {
+    if judged.open_interest.columns.timestamp.is_empty() {
+        judged.open_interest.columns.in_usd = false;
+    } else if let Some(why) = in_coins(py, &path, &mut judged, is_file)? {
         return outcome.set_item("implausible", why);
     }
     let given = std::mem::take(&mut judged.positions);
@@ -320,7 +321,8 @@ fn whole<T: Default>(
     }
 }
 
-/// Converts open-interest readings from USD to coins. The prices come from the bars of the same call, or from the
+/// Converts open-interest readings from USD to coins, and checks those in coins against the traded volume. The prices
+/// come from the bars of the same call, or from the
 /// archive if there are none.
 ///
 /// A reading without a price is refused if `is_file`; otherwise its table is refused. If most readings of a file are
@@ -331,16 +333,21 @@ fn in_coins(
     judged: &mut JudgedTables,
     is_file: bool,
 ) -> PyResult<Option<String>> {
-    let column = "open_interest_usd";
+    let unit = if judged.open_interest.columns.in_usd {
+        OpenInterestUnit::Usd
+    } else {
+        OpenInterestUnit::Base
+    };
+    let column = unit.column();
     let readings = observed_interest(&judged.open_interest.columns);
     let prices = one_series(&judged.bars.columns);
     let made: Vec<Result<f64, NotInCoins>> = if prices.is_empty() {
-        let made = ArchivePrices::new(path.to_owned()).priced(py, readings)?;
+        let made = ArchivePrices::new(path.to_owned()).priced(py, readings, unit)?;
         made.into_iter()
             .map(|made| made.map(|made| made.open_interest))
             .collect()
     } else {
-        let made = each_in_base_units(readings, prices);
+        let made = each_in_base_units(readings, unit, prices);
         let made = made.map_err(|fault| error::bad_table(py, &fault))?;
         made.into_iter()
             .map(|made| made.map(|made| made.open_interest))
@@ -350,8 +357,11 @@ fn in_coins(
     let (mut good, mut coins) = (Vec::new(), AmountColumn::with_capacity(made.len()));
     let mut implausible: Vec<String> = Vec::new();
     for (row, made) in made.into_iter().enumerate() {
-        let exact = made.and_then(|value| {
-            crate::python::archive::writer::decimal(column, value).map_err(NotInCoins::NoAmount)
+        let given = interest.columns.open_interest.get(row);
+        let exact = made.and_then(|value| match (unit, given) {
+            // An amount in coins is stored as it is.
+            (OpenInterestUnit::Base, Some(given)) => Ok(given),
+            _ => decimal(column, value).map_err(NotInCoins::NoAmount),
         });
         match exact {
             Ok(exact) => {
@@ -363,8 +373,15 @@ fn in_coins(
                     implausible.push(why.clone());
                 }
                 let place = interest.places.get(row).copied().unwrap_or(row);
-                let reason = why.reason().strip_prefix("open_interest_usd: ");
-                let reason = reason.unwrap_or(why.reason());
+                let reason = match (unit, &why) {
+                    (OpenInterestUnit::Base, NotInCoins::Implausible(_)) => {
+                        "implausible in coins, compared with price and volume"
+                    }
+                    _ => {
+                        let reason = why.reason().strip_prefix("open_interest_usd: ");
+                        reason.unwrap_or(why.reason())
+                    }
+                };
                 let fault = RowFault::new(place, column, reason, why.why());
                 if !is_file {
                     let fault = RowFault::new(place, column, why.why().to_owned(), "");

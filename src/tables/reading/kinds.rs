@@ -252,6 +252,19 @@ pub(crate) fn append_orders(orders: &mut GivenOrders, more: &GivenOrders) {
     }
 }
 
+/// The column of amounts and its unit. BitMEX writes amounts in coins beside those in contracts.
+fn in_coins(
+    table: &RawTable,
+    name: &'static str,
+    defaults: &Defaults,
+) -> (&'static str, AmountUnit) {
+    if table.has("home_notional") {
+        ("home_notional", AmountUnit::Base)
+    } else {
+        (name, defaults.unit)
+    }
+}
+
 /// Refuses a table that lacks one of these columns.
 fn require(table: &RawTable, names: &[&'static str]) -> Result<(), ColumnFault> {
     for name in names {
@@ -334,17 +347,23 @@ pub(crate) fn read_orders(
         return Ok(Some(ReadRows::default()));
     }
     require_names(table, defaults)?;
-    require(table, &["timestamp", "side", "price", "qty"])?;
+    require(table, &["timestamp", "price"])?;
+    for (name, other) in [("side", "position_side"), ("qty", "home_notional")] {
+        if !table.has(name) && !table.has(other) {
+            return Err(table.missing(name, ""));
+        }
+    }
+    let (amounts, unit) = in_coins(table, "qty", defaults);
     let mut reader = ColumnReader::new(table, goes_on);
     let exchange = exchanges(&mut reader, defaults);
     let symbol = reader.symbols(defaults.symbol.as_deref());
     let side = reader.sides(defaults.side_of_order);
     let price = reader.decimals("price");
-    let qty = reader.decimals("qty");
+    let qty = reader.decimals(amounts);
     let (value_usd, unvalued) = reader.some_decimals("value_usd", true);
     let timestamp = reader.instants("timestamp");
     let has_pairs = table.has("symbol") && table.has("coin");
-    let coin = has_pairs.then(|| reader.names("coin", true));
+    let coin = has_pairs.then(|| reader.coins(&symbol));
     let received_at = reader.some_instants("received_at", &timestamp);
     let group_id = table
         .has("group_id")
@@ -371,7 +390,7 @@ pub(crate) fn read_orders(
     let columns = OrderColumns {
         given,
         is_unvalued,
-        unit: defaults.unit,
+        unit,
     };
     Ok(readable(reader, columns, |columns, places| OrderColumns {
         given: take_orders(&columns.given, places),
@@ -389,10 +408,11 @@ pub(crate) fn read_bars(
     if table.is_nothing() {
         return Ok(Some(ReadRows::default()));
     }
-    require(
-        table,
-        &["timestamp", "open", "high", "low", "close", "volume"],
-    )?;
+    require(table, &["timestamp", "open", "high", "low", "close"])?;
+    if !table.has("volume") && !table.has("home_notional") {
+        return Err(table.missing("volume", ""));
+    }
+    let (amounts, unit) = in_coins(table, "volume", defaults);
     require_names(table, defaults)?;
     let mut reader = ColumnReader::new(table, goes_on);
     let exchange = exchanges(&mut reader, defaults);
@@ -412,11 +432,11 @@ pub(crate) fn read_bars(
         high: reader.amounts("high", defaults.needs_exact),
         low: reader.amounts("low", defaults.needs_exact),
         close: reader.amounts("close", defaults.needs_exact),
-        volume: reader.amounts("volume", defaults.needs_exact),
+        volume: reader.amounts(amounts, defaults.needs_exact),
         trades: table
             .has("trades")
             .then(|| reader.some_decimals("trades", true).0.into()),
-        unit: defaults.unit,
+        unit,
         timestamp,
     };
     Ok(readable(reader, columns, BarColumns::take))

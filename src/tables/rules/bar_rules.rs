@@ -78,6 +78,10 @@ impl Judge<'_> {
                 continue;
             }
             let exchange = exchanges.get(codes.0 as usize).map_or("", String::as_str);
+            if let Some(named) = contract.other_exchange(exchange) {
+                fault(other_exchange(contract, named));
+                continue;
+            }
             let other = admitted
                 .entry(codes)
                 .or_insert_with(|| self.book.admit("bars", exchange, contract).err());
@@ -204,6 +208,12 @@ pub(super) fn shown(amounts: &AmountColumn, row: usize) -> String {
         || format!("{:?}", amounts.f64(row)),
         |value| value.to_string(),
     )
+}
+
+/// The fault of a row of which the symbol names another exchange than the column.
+pub(super) fn other_exchange(contract: &Resolved, named: &str) -> Fault {
+    let reason = "names another exchange than the column exchange".to_owned();
+    ("symbol", reason, format!("{} ({named})", contract.spelled))
 }
 
 /// The fault of a row that names a second contract of a coin.

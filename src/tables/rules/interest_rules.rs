@@ -9,7 +9,7 @@ use crate::tables::amount_unit::Counted;
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{InterestColumns, ReadRows};
 use crate::tables::row_fault::RowFault;
-use crate::tables::rules::bar_rules::{LARGEST, another_contract, shown};
+use crate::tables::rules::bar_rules::{LARGEST, another_contract, other_exchange, shown};
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
 
 impl Judge<'_> {
@@ -73,6 +73,11 @@ impl Judge<'_> {
                 continue;
             }
             let exchange = exchanges.get(codes.0 as usize).map_or("", String::as_str);
+            if let Some(named) = contract.other_exchange(exchange) {
+                let (column, reason, shown) = other_exchange(contract, named);
+                fault(column, reason, shown);
+                continue;
+            }
             let other = admitted
                 .entry(codes)
                 .or_insert_with(|| self.book.admit("open_interest", exchange, contract).err());

@@ -11,7 +11,7 @@ use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted};
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{OrderColumns, ReadRows, take_orders};
 use crate::tables::row_fault::RowFault;
-use crate::tables::rules::bar_rules::per_coin;
+use crate::tables::rules::bar_rules::{other_exchange, per_coin};
 use crate::tables::rules::contracts::Resolved;
 use crate::tables::rules::judge::{Judge, Judged, by_code, contracts_of};
 
@@ -142,15 +142,16 @@ impl Judge<'_> {
         // The pair does not show whether the contract is an option. The exchange's own contract id does.
         let native = orders.native_id.as_ref().zip(natives);
         let native = native.and_then(|(names, natives)| by_code(natives, names, row));
-        if let Some(why) = native
-            .filter(|native| native.symbol.is_some())
-            .and_then(Resolved::no_orders)
-        {
+        if let Some(why) = native.and_then(Resolved::is_option) {
             return Err((
                 "symbol",
                 why,
                 native.map_or_else(String::new, |native| native.spelled.clone()),
             ));
+        }
+        let terms = terms.at(orders, row).copied().unwrap_or_default();
+        if let Some(other) = terms.other_exchange {
+            return Err(other_exchange(contract, other));
         }
         let (price, qty) = (orders.price.get(row), orders.qty.get(row));
         let (price, qty) = (price.unwrap_or_default(), qty.unwrap_or_default());
@@ -167,7 +168,6 @@ impl Judge<'_> {
             let reason = format!("above {MOST_USD}");
             return Err(("value_usd", reason, value.to_string()));
         }
-        let terms = terms.at(orders, row).copied().unwrap_or_default();
         let rate = || self.rate(contract, at);
         let plain = terms.counted == Ok(Counted::Base(Decimal::ONE)) && terms.scale == 1;
         if plain
@@ -333,6 +333,8 @@ struct OrderTerms {
     is_in_dollars: bool,
     /// Coins per unit, if the name has no quote.
     scale: u32,
+    /// The exchange that the symbol names, if the row names another one.
+    other_exchange: Option<&'static str>,
 }
 
 impl Default for OrderTerms {
@@ -341,6 +343,7 @@ impl Default for OrderTerms {
             counted: Ok(Counted::Base(Decimal::ONE)),
             is_in_dollars: false,
             scale: 1,
+            other_exchange: None,
         }
     }
 }
@@ -367,6 +370,7 @@ impl Terms {
                     is_in_dollars: symbol.quote().is_some_and(is_dollar)
                         && symbol.settlement() != Some(Settlement::Quanto),
                     scale: coin_scale(contract),
+                    other_exchange: contract.other_exchange(&exchange),
                 }
             });
             terms.collect()
