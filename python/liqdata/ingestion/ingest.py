@@ -164,7 +164,8 @@ def ingest(
         raise BadQuery(msg, parameter="path")
     folder = to_be_made(placed(path))
     origin = None if dry_run else (_core.new_ingest_id(), source, [os.fspath(file) for file in files])
-    options = _Options(format, exchange, new_exchange, dry_run, rates(quote_rates), _contracts(folder), origin, sizes(contract_size))
+    known = (rates(quote_rates), _contracts(folder), origin, sizes(contract_size))
+    options = _Options(format, exchange, new_exchange, dry_run, *known)
     with contextlib.closing(bar(wanted=progress, total=None, what="ingest")) as shown:
         work = _Work(folder, options, shown)
         line = None
@@ -268,8 +269,8 @@ class _Work:
         seen = _counting(self._shown.update)
         paths = [file.path for file in files]
         attribution = (options.exchange, options.new_exchange, options.contracts, names)
-        rest = (options.rates, options.dry_run, options.origin)
-        _core.ingest_files(self._folder, paths, options.format, *attribution, seen, stored, outcome.native, *rest, options.sizes)
+        rest = (options.rates, options.dry_run, options.origin, options.sizes)
+        _core.ingest_files(self._folder, paths, options.format, *attribution, seen, stored, outcome.native, *rest)
 
     def tables(self, given: Mapping[str, object]) -> None:
         """Ingest tables."""
@@ -446,8 +447,8 @@ def _tables(
     orders, bars, open_interest, positions = (table(given[kind], kind) for kind in kinds)
     tables = (orders, bars, open_interest, positions)
     attribution = (options.exchange, options.new_exchange, options.contracts)
-    rest = (options.rates, options.dry_run, facts)
-    _core.ingest_tables(folder, *tables, *attribution, _counting(shown.update), outcome, *rest, options.origin, options.sizes)
+    rest = (options.rates, options.dry_run, facts, options.origin, options.sizes)
+    _core.ingest_tables(folder, *tables, *attribution, _counting(shown.update), outcome, *rest)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:

@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use crate::archive::Completeness;
 use crate::feeds::dumps::{DumpRow, RowBar, RowOrder, RowReading};
 use crate::model::{Labels, Vocabulary};
-use crate::tables::{AmountUnit, BarColumns, InterestColumns, OrderColumns, ReadRows};
+use crate::tables::{AmountUnit, BarColumns, InterestColumns, ReadRows, UnvaluedOrders};
 
 /// The price kind of orders if their file format does not define it.
 const UNKNOWN_PRICE: &str = "unknown";
@@ -21,7 +21,7 @@ pub(super) struct Lines {
 /// Rows of a file, by table. A row's number is its index in these columns.
 #[derive(Debug, Default)]
 pub(super) struct DumpColumns {
-    pub(super) orders: ReadRows<OrderColumns>,
+    pub(super) orders: ReadRows<UnvaluedOrders>,
     pub(super) bars: ReadRows<BarColumns>,
     pub(super) open_interest: ReadRows<InterestColumns>,
     pub(super) lines: Lines,
@@ -53,7 +53,7 @@ impl DumpColumns {
     }
 
     fn order(&mut self, row: RowOrder, line: u64) {
-        let OrderColumns {
+        let UnvaluedOrders {
             given: orders,
             is_unvalued,
             ..

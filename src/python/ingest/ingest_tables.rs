@@ -26,7 +26,7 @@ use crate::python::ingest::raw::{column_fault, contract_sizes, rates, raw_table,
 use crate::python::runtime::signals::interruptible;
 use crate::tables::{
     AmountColumn, BarColumns, ColumnFault, ContractBook, Defaults, InterestColumns, Judge, Judged,
-    OrderColumns, RawTable, ReadRows, RowFault, TableKind, bar_table, first, interest_table,
+    RawTable, ReadRows, RowFault, TableKind, UnvaluedOrders, bar_table, first, interest_table,
     observed_bars, observed_interest, order_table, other_length, read_bars, read_interest,
     read_orders, read_positions,
 };
@@ -203,7 +203,7 @@ fn raw_tables(
 
 /// The tables after reading, before validation.
 struct ReadTables {
-    orders: ReadRows<OrderColumns>,
+    orders: ReadRows<UnvaluedOrders>,
     bars: ReadRows<BarColumns>,
     open_interest: ReadRows<InterestColumns>,
     positions: ReadRows<Vec<ObservedPosition>>,
