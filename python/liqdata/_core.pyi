@@ -129,6 +129,7 @@ def ingest_files(
     quote_rates: dict[str, Any] | None = None,
     dry_run: bool = False,
     origin: tuple[str, str | None, list[str]] | None = None,
+    contract_size: object = None,
 ) -> None: ...
 def ingest_tables(
     path: str,
@@ -145,6 +146,7 @@ def ingest_tables(
     dry_run: bool = False,
     file: dict[str, Any] | None = None,
     origin: tuple[str, str | None, list[str]] | None = None,
+    contract_size: object = None,
 ) -> None: ...
 def column(name: str) -> str | None: ...
 def days_of(table: object) -> npt.NDArray[np.int32]: ...

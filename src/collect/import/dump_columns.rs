@@ -2,10 +2,10 @@
 
 use rust_decimal::Decimal;
 
-use crate::archive::{Completeness, GivenOrders};
+use crate::archive::Completeness;
 use crate::feeds::dumps::{DumpRow, RowBar, RowOrder, RowReading};
 use crate::model::{Labels, Vocabulary};
-use crate::tables::{BarColumns, InterestColumns, ReadRows};
+use crate::tables::{AmountUnit, BarColumns, InterestColumns, ReadRows, UnvaluedOrders};
 
 /// The price kind of orders if their file format does not define it.
 const UNKNOWN_PRICE: &str = "unknown";
@@ -21,13 +21,22 @@ pub(super) struct Lines {
 /// Rows of a file, by table. A row's number is its index in these columns.
 #[derive(Debug, Default)]
 pub(super) struct DumpColumns {
-    pub(super) orders: ReadRows<(GivenOrders, Vec<bool>)>,
+    pub(super) orders: ReadRows<UnvaluedOrders>,
     pub(super) bars: ReadRows<BarColumns>,
     pub(super) open_interest: ReadRows<InterestColumns>,
     pub(super) lines: Lines,
 }
 
 impl DumpColumns {
+    /// Creates columns without rows. `unit` is that of the file's amounts.
+    pub(super) fn of(unit: AmountUnit) -> Self {
+        let mut columns = Self::default();
+        columns.orders.columns.unit = unit;
+        columns.bars.columns.unit = unit;
+        columns.open_interest.columns.unit = unit;
+        columns
+    }
+
     /// Number of rows in all tables.
     pub(super) fn len(&self) -> usize {
         self.lines.orders.len() + self.lines.bars.len() + self.lines.open_interest.len()
@@ -44,7 +53,11 @@ impl DumpColumns {
     }
 
     fn order(&mut self, row: RowOrder, line: u64) {
-        let (orders, is_unvalued) = &mut self.orders.columns;
+        let UnvaluedOrders {
+            given: orders,
+            is_unvalued,
+            ..
+        } = &mut self.orders.columns;
         let order = row.order;
         orders.exchange.push(&order.exchange);
         orders.symbol.push(&order.symbol);

@@ -20,8 +20,8 @@ use crate::collect::import::refused::{Refused, refuse};
 use crate::feeds::dumps::{DumpReader, Format, UnclearFile};
 use crate::model::{Millis, TimeRange, sort_small};
 use crate::tables::{
-    BarColumns, ContractBook, ExchangeAttribution, InterestColumns, Judge, QuoteRates,
-    UnknownExchange, append_orders, bar_table, interest_table, order_table,
+    AmountUnit, BarColumns, ContractBook, ContractSizes, ExchangeAttribution, InterestColumns,
+    Judge, QuoteRates, UnknownExchange, append_orders, bar_table, interest_table, order_table,
 };
 
 /// Number of rows in a full lot.
@@ -53,6 +53,8 @@ pub struct Files {
     pub contracts: Vec<SeriesContract>,
     /// Exchange rates of other quote currencies, in USD per unit.
     pub rates: QuoteRates,
+    /// The sizes of contracts of rows that count contracts.
+    pub sizes: ContractSizes,
     /// Whether to write nothing and only count what would be accepted and refused.
     pub is_dry_run: bool,
     /// The origin that is recorded with the rows.
@@ -240,6 +242,7 @@ pub fn ingest(
         writer,
         attribution,
         rates: &files.rates,
+        sizes: &files.sizes,
         should_continue,
         finished,
         to_coins,
@@ -310,6 +313,7 @@ struct Intake<'a> {
     writer: Option<Writer>,
     attribution: ExchangeAttribution,
     rates: &'a QuoteRates,
+    sizes: &'a ContractSizes,
     should_continue: &'a mut dyn FnMut(u64) -> bool,
     finished: &'a mut dyn FnMut(Finished),
     to_coins: &'a mut ToCoins<'a>,
@@ -337,7 +341,14 @@ impl Intake<'_> {
         let before = self.done.rows;
         let mut covered = CoveredTime::default();
         let (mut is_whole, mut is_last_sound) = (true, true);
-        let mut chunk = DumpColumns::default();
+        let unit = match rows.format() {
+            Format::Orders | Format::ForceOrders | Format::Bars | Format::OpenInterest => {
+                AmountUnit::Unstated
+            }
+            // The readers of the other formats convert amounts to coins.
+            _ => AmountUnit::Base,
+        };
+        let mut chunk = DumpColumns::of(unit);
         loop {
             let next = rows.next_line();
             let is_end = next.is_none();
@@ -357,7 +368,7 @@ impl Intake<'_> {
                 }
             }
             if chunk.len() >= CHUNK || is_end {
-                let chunk = std::mem::take(&mut chunk);
+                let chunk = std::mem::replace(&mut chunk, DumpColumns::of(unit));
                 if !self.chunk(chunk, file, &mut covered)? {
                     return Ok(false);
                 }
@@ -430,6 +441,7 @@ impl Intake<'_> {
         let mut judge = Judge::new(
             machine(),
             self.rates,
+            self.sizes,
             &mut self.book,
             &mut unknown,
             &mut should_continue,

@@ -313,7 +313,7 @@ fn order(
     Ok(RowOrder {
         order: Order {
             exchange,
-            symbol: symbol.name().to_owned(),
+            symbol: contract.to_owned(),
             side,
             price,
             qty,
@@ -351,7 +351,7 @@ fn interval_of(
     interval: Option<DumpColumn>,
     closes: Option<DumpColumn>,
 ) -> Result<Option<i64>, RowError> {
-    let closing = some_instant(line, closes)?.map(|at| at.0.saturating_sub(opens.0));
+    let closing = some_instant(line, closes)?.map(|at| text_cell::closing(opens, at));
     let Some((column, text)) = interval
         .map(|column| Ok((column, line.some_text(column)?)))
         .transpose()?

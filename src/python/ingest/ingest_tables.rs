@@ -13,21 +13,22 @@ use crate::collect::{
     ExchangeAttribution, Ingested, Refused, TablePlaces, UnclearPosition,
     ingest_tables as ingest_all, snapshots,
 };
-use crate::engine::each_in_base_units;
+use crate::engine::{OpenInterestUnit, each_in_base_units};
 use crate::market::wall_clock;
 use crate::model::{Millis, NotInCoins, ObservedBar, ObservedPosition, nearest_f64};
+use crate::python::archive::writer::decimal;
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
 use crate::python::ingest::ingest::{
     GivenOrigin, NamedHour, covered_time, ingest_origin, known_exchanges, put_outcome, watched,
 };
-use crate::python::ingest::raw::{column_fault, rates, raw_table, row_fault};
+use crate::python::ingest::raw::{column_fault, contract_sizes, rates, raw_table, row_fault};
 use crate::python::runtime::signals::interruptible;
 use crate::tables::{
     AmountColumn, BarColumns, ColumnFault, ContractBook, Defaults, InterestColumns, Judge, Judged,
-    RawTable, ReadRows, RowFault, TableKind, bar_table, first, interest_table, observed_bars,
-    observed_interest, order_table, other_length, read_bars, read_interest, read_orders,
-    read_positions,
+    RawTable, ReadRows, RowFault, TableKind, UnvaluedOrders, bar_table, first, interest_table,
+    observed_bars, observed_interest, order_table, other_length, read_bars, read_interest,
+    read_orders, read_positions,
 };
 
 /// Maximum age, in milliseconds, of the bar that gives the market price for a snapshot of trading positions.
@@ -56,7 +57,7 @@ pub(crate) struct FilePart {
 #[pyfunction]
 #[pyo3(signature = (
     path, orders, bars, open_interest, positions, exchange, new_exchange, contracts, seen, outcome, quote_rates=None,
-    dry_run=false, file=None, origin=None
+    dry_run=false, file=None, origin=None, contract_size=None
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -79,10 +80,12 @@ pub(crate) fn ingest_tables(
     dry_run: bool,
     file: Option<FilePart>,
     origin: Option<GivenOrigin>,
+    contract_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let ingest = origin.map(ingest_origin);
     let mut known = known_exchanges(py, &path, exchange, new_exchange)?;
     let rates = rates(py, quote_rates)?;
+    let sizes = contract_sizes(py, contract_size)?;
     let raw = raw_tables([orders, bars, open_interest, positions])?;
     let defaults = Defaults {
         exchange: exchange.map(str::to_owned),
@@ -110,7 +113,14 @@ pub(crate) fn ingest_tables(
                     None
                 }
             };
-            let mut judge = Judge::new(wall_clock(), &rates, &mut book, &mut unknown, goes_on);
+            let mut judge = Judge::new(
+                wall_clock(),
+                &rates,
+                &sizes,
+                &mut book,
+                &mut unknown,
+                goes_on,
+            );
             let made = JudgedTables {
                 orders: judge.orders(read.orders).unwrap_or_default(),
                 bars: judge.bars(read.bars).unwrap_or_default(),
@@ -132,9 +142,9 @@ pub(crate) fn ingest_tables(
         // A misspelt exchange concerns the whole table, so the table is refused.
         judged.refuse_unknown_exchanges(py)?;
     }
-    if judged.open_interest.columns.in_usd
-        && let Some(why) = in_coins(py, &path, &mut judged, is_file)?
-    {
+    if judged.open_interest.columns.timestamp.is_empty() {
+        judged.open_interest.columns.in_usd = false;
+    } else if let Some(why) = in_coins(py, &path, &mut judged, is_file)? {
         return outcome.set_item("implausible", why);
     }
     let given = std::mem::take(&mut judged.positions);
@@ -193,7 +203,7 @@ fn raw_tables(
 
 /// The tables after reading, before validation.
 struct ReadTables {
-    orders: ReadRows<(GivenOrders, Vec<bool>)>,
+    orders: ReadRows<UnvaluedOrders>,
     bars: ReadRows<BarColumns>,
     open_interest: ReadRows<InterestColumns>,
     positions: ReadRows<Vec<ObservedPosition>>,
@@ -311,7 +321,8 @@ fn whole<T: Default>(
     }
 }
 
-/// Converts open-interest readings from USD to coins. The prices come from the bars of the same call, or from the
+/// Converts open-interest readings from USD to coins, and checks those in coins against the traded volume. The prices
+/// come from the bars of the same call, or from the
 /// archive if there are none.
 ///
 /// A reading without a price is refused if `is_file`; otherwise its table is refused. If most readings of a file are
@@ -322,16 +333,21 @@ fn in_coins(
     judged: &mut JudgedTables,
     is_file: bool,
 ) -> PyResult<Option<String>> {
-    let column = "open_interest_usd";
+    let unit = if judged.open_interest.columns.in_usd {
+        OpenInterestUnit::Usd
+    } else {
+        OpenInterestUnit::Base
+    };
+    let column = unit.column();
     let readings = observed_interest(&judged.open_interest.columns);
     let prices = one_series(&judged.bars.columns);
     let made: Vec<Result<f64, NotInCoins>> = if prices.is_empty() {
-        let made = ArchivePrices::new(path.to_owned()).priced(py, readings)?;
+        let made = ArchivePrices::new(path.to_owned()).priced(py, readings, unit)?;
         made.into_iter()
             .map(|made| made.map(|made| made.open_interest))
             .collect()
     } else {
-        let made = each_in_base_units(readings, prices);
+        let made = each_in_base_units(readings, unit, prices);
         let made = made.map_err(|fault| error::bad_table(py, &fault))?;
         made.into_iter()
             .map(|made| made.map(|made| made.open_interest))
@@ -341,8 +357,11 @@ fn in_coins(
     let (mut good, mut coins) = (Vec::new(), AmountColumn::with_capacity(made.len()));
     let mut implausible: Vec<String> = Vec::new();
     for (row, made) in made.into_iter().enumerate() {
-        let exact = made.and_then(|value| {
-            crate::python::archive::writer::decimal(column, value).map_err(NotInCoins::NoAmount)
+        let given = interest.columns.open_interest.get(row);
+        let exact = made.and_then(|value| match (unit, given) {
+            // An amount in coins is stored as it is.
+            (OpenInterestUnit::Base, Some(given)) => Ok(given),
+            _ => decimal(column, value).map_err(NotInCoins::NoAmount),
         });
         match exact {
             Ok(exact) => {
@@ -354,8 +373,15 @@ fn in_coins(
                     implausible.push(why.clone());
                 }
                 let place = interest.places.get(row).copied().unwrap_or(row);
-                let reason = why.reason().strip_prefix("open_interest_usd: ");
-                let reason = reason.unwrap_or(why.reason());
+                let reason = match (unit, &why) {
+                    (OpenInterestUnit::Base, NotInCoins::Implausible(_)) => {
+                        "implausible in coins, compared with price and volume"
+                    }
+                    _ => {
+                        let reason = why.reason().strip_prefix("open_interest_usd: ");
+                        reason.unwrap_or(why.reason())
+                    }
+                };
                 let fault = RowFault::new(place, column, reason, why.why());
                 if !is_file {
                     let fault = RowFault::new(place, column, why.why().to_owned(), "");

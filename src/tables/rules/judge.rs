@@ -1,6 +1,7 @@
 //! The judge: the shared context of all rules, and the result of applying them.
 
 use crate::model::{Labels, Millis, exchange_name};
+use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted};
 use crate::tables::quote_rates::QuoteRates;
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::contract_book::ContractBook;
@@ -19,6 +20,7 @@ pub(crate) struct Judge<'a> {
     /// The latest instant that a row may have.
     pub(super) latest: Millis,
     pub(super) rates: &'a QuoteRates,
+    pub(super) sizes: &'a ContractSizes,
     /// The contract of the bars, and of the open interest, of each coin and exchange.
     pub(super) book: &'a mut ContractBook,
     exchanges: &'a mut ExchangeCheck<'a>,
@@ -43,6 +45,7 @@ impl<'a> Judge<'a> {
     pub(crate) fn new(
         now: Millis,
         rates: &'a QuoteRates,
+        sizes: &'a ContractSizes,
         book: &'a mut ContractBook,
         exchanges: &'a mut ExchangeCheck<'a>,
         goes_on: &'a mut dyn FnMut() -> bool,
@@ -50,6 +53,7 @@ impl<'a> Judge<'a> {
         Self {
             latest: now.on(AHEAD),
             rates,
+            sizes,
             book,
             exchanges,
             goes_on,
@@ -65,6 +69,21 @@ impl<'a> Judge<'a> {
             self.is_stopped = !(self.goes_on)();
         }
         !self.is_stopped
+    }
+
+    /// How amounts of a contract in `unit` become coins. The error is the fault reason.
+    pub(super) fn counted(
+        &self,
+        unit: AmountUnit,
+        exchange: &str,
+        contract: &Resolved,
+    ) -> Result<Counted, &'static str> {
+        match &contract.symbol {
+            Some(symbol) => self
+                .sizes
+                .counted(unit, (exchange, &contract.spelled, symbol)),
+            None => Ok(Counted::Base(rust_decimal::Decimal::ONE)),
+        }
     }
 
     /// Whether `goes_on` stopped the checks.
