@@ -37,9 +37,9 @@ pub use quote_rates::QuoteRates;
 pub(crate) use raw_table::{ColumnFault, RawTable, TableKind};
 pub(crate) use reading::{
     BarColumns, Defaults, InterestColumns, ReadRows, append_orders, exact_cell, read_bars,
-    read_interest, read_orders, read_positions, read_rates, read_times, text_cell,
+    read_interest, read_orders, read_positions, read_rates, take_orders,
 };
 pub use row_fault::RowFault;
 pub(crate) use row_fault::first;
-pub(crate) use rules::{ContractBook, HOW, Judge, Judged, Spacing, Spacings, other_length};
+pub(crate) use rules::{ContractBook, HOW, Judge, Judged, Spacings, other_length};
 pub(crate) use spreadsheet_text::plain_text;

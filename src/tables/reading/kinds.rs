@@ -498,9 +498,3 @@ pub(crate) fn read_rates(table: &RawTable) -> Reading<RateRows> {
         faults,
     }))
 }
-
-/// The instants of a table. Cells that are no instant become the epoch.
-pub(crate) fn read_times(table: &RawTable) -> Vec<Millis> {
-    let mut goes_on = || true;
-    ColumnReader::new(table, &mut goes_on).instants("timestamp")
-}

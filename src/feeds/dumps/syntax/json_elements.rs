@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use crate::feeds::dumps::cells::RowError;
+use crate::feeds::dumps::row_error::RowError;
 use crate::feeds::dumps::content::LONGEST_RECORD;
 
 /// How the elements of a JSON text are arranged.
