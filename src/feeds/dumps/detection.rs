@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::feeds::dumps::cryptodatadownload;
 use crate::feeds::dumps::file_name::FileName;
 use crate::feeds::dumps::format::Format;
-use crate::feeds::dumps::layout::{AmountMeaning, Clock, Label, Layout, SideMeaning, TABLE, place};
+use crate::feeds::dumps::layout::{AmountMeaning, Label, Layout, SideMeaning, TABLE, place};
 use crate::feeds::dumps::layouts::LAYOUTS;
 use crate::feeds::dumps::syntax::OHLCV;
 use crate::feeds::dumps::text_rows::FileHead;
@@ -258,7 +258,10 @@ pub(super) fn of_table(format: Format, header: &[String]) -> FileTable {
             });
             columns.extend(place(header, names::CLOSE).map(|place| (amount.to_owned(), place)));
         }
-        Format::CcxtOhlcv => layout.clock = Clock::Table,
+        // A file with both has one reading in two units.
+        Format::OpenInterest => {
+            columns.retain(|(name, _)| column_of(name) != Some("open_interest_usd"));
+        }
         _ => {}
     }
     if kind == TableKind::Orders

@@ -76,7 +76,7 @@ def test_a_ticker_gives_open_interest_where_it_changes_and_every_five_minutes(tm
     assert (done.rows, done.new, done.repeated) == (8, 4, 2)
     assert done.refused == {
         "open_interest: blank": 1,
-        "the size is in contracts, and the contract size is unknown": 1,
+        "open_interest: in contracts, and the contract size is unknown; give the rows as a table in coins": 1,
     }
     with liqdata.open(folder) as market:
         read = [
@@ -165,7 +165,7 @@ def test_an_invalid_fill_is_refused_alone(tmp_path, folder):
     assert {reason.partition(":")[0] for reason in done.refused} == {
         "startPosition",
         "side",
-        "px",
+        "price",
         "coin",
         "the fill has an unexpected format",
         "the line is neither a fill nor a block of fills",
@@ -211,5 +211,5 @@ def test_a_reservoirs_fills_are_those_of_a_node(tmp_path, folder):
     parquet.write_table(usde, tmp_path / "others.parquet")
     done = liqdata.ingest(folder, tmp_path / "others.parquet")
     assert (done.rows, done.new, sum(done.refused.values())) == (2, 0, 2)
-    with pytest.raises(BadQuery, match="do not match exactly one kind"):
+    with pytest.raises(BadQuery, match='give format="hyperliquid_fills"'):
         liqdata.ingest(folder, file, format="orders")
