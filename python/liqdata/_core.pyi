@@ -121,6 +121,7 @@ def ingest_files(
     quote_rates: dict[str, Any] | None = None,
     dry_run: bool = False,
     origin: tuple[str, str | None, list[str]] | None = None,
+    contract_size: object = None,
 ) -> None: ...
 def ingest_tables(
     path: str,
@@ -136,6 +137,7 @@ def ingest_tables(
     quote_rates: dict[str, Any] | None = None,
     dry_run: bool = False,
     origin: tuple[str, str | None, list[str]] | None = None,
+    contract_size: object = None,
 ) -> None: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...

@@ -12,6 +12,7 @@ pub(crate) enum TableKind {
     Positions,
     Liquidations,
     QuoteRates,
+    ContractSizes,
 }
 
 impl TableKind {
@@ -24,6 +25,7 @@ impl TableKind {
             Self::Positions => "positions",
             Self::Liquidations => "liquidations",
             Self::QuoteRates => "quote_rates",
+            Self::ContractSizes => "contract_size",
         }
     }
 }
@@ -51,6 +53,7 @@ impl TableKind {
             ],
             Self::Liquidations => ["symbol, timestamp, long_usd, short_usd", "interval"],
             Self::QuoteRates => ["timestamp, rate", "no others"],
+            Self::ContractSizes => ["symbol, contract_size", "multiplier_unit"],
         }
     }
 }

@@ -21,7 +21,7 @@ from liqdata.errors import BadQuery
 
 from .checkpoint import FINISHED, Finished, add_line, incomplete, lines_of
 from .given_files import open_given
-from .tables import rates, table
+from .tables import rates, sizes, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,6 +49,7 @@ def ingest(
     source: str | None = None,
     dry_run: bool = False,
     quote_rates: Mapping[str, object] | None = None,
+    contract_size: Any = None,
     progress: Progress = False,
 ) -> Ingested:
     r"""Store historical files and tables in an archive.
@@ -107,6 +108,12 @@ def ingest(
         Rates of quote currencies that do not count as USD, in USD per unit: a mapping from the currency to a number, or
         to a table of ``timestamp`` and ``rate``, each rate valid until the next one. Bars are converted to USD, and
         ``value_usd`` of orders is computed where it is missing. Without a rate, rows in such a currency are refused.
+    contract_size : number or table, optional
+        What one contract contains, if quantities, volumes or open interest are in contracts: a number for all rows, or
+        a table of ``symbol``, ``contract_size`` and optionally ``multiplier_unit`` (``"USD"``, or the base currency).
+        Without a unit, the size of an inverse contract is in USD, and that of other contracts in the base currency.
+        Contracts become coins only with a known size: rows in contracts of an unknown size are refused, and so are rows
+        of inverse contracts of which the unit is not stated.
     progress : bool or callable
         Show a progress bar of the rows (needs tqdm; on a terminal or in a notebook), or call a function with the number
         of rows done and the total (``None`` if unknown).
@@ -153,7 +160,7 @@ def ingest(
         raise BadQuery(msg, parameter="path")
     folder = to_be_made(placed(path))
     origin = None if dry_run else (_core.new_ingest_id(), source, [os.fspath(file) for file in files])
-    options = _Options(format, exchange, new_exchange, dry_run, rates(quote_rates), _contracts(folder), origin)
+    options = _Options(format, exchange, new_exchange, dry_run, rates(quote_rates), _contracts(folder), origin, sizes(contract_size))
     with contextlib.closing(bar(wanted=progress, total=None, what="ingest")) as shown:
         work = _Work(folder, options, shown)
         line = None
@@ -185,6 +192,7 @@ class _Options:
     rates: dict[str, Any] | None
     contracts: list[list[str]]
     origin: tuple[str, str | None, list[str]] | None
+    sizes: Any = None
 
     @property
     def id(self) -> str:
@@ -216,6 +224,8 @@ class _Work:
         """Ingest files; files that are recorded as completely stored are not read again."""
         options = self._options
         asked = {"format": options.format, "exchange": options.exchange, "new_exchange": options.new_exchange}
+        if options.sizes is not None:
+            asked["contract_size"] = repr(options.sizes)
         finished = Finished(self._folder, paths, asked)
         left = []
         for path in paths:
@@ -240,7 +250,7 @@ class _Work:
             seen = _counting(self._shown.update)
             paths = [file.path for file in given]
             attribution = (options.exchange, options.new_exchange, options.contracts, names)
-            rest = (options.rates, options.dry_run, options.origin)
+            rest = (options.rates, options.dry_run, options.origin, options.sizes)
             _core.ingest_files(self._folder, paths, options.format, *attribution, seen, stored, outcome.native, *rest)
 
     def tables(self, given: Mapping[str, object]) -> None:
@@ -346,7 +356,7 @@ def _tables(
     orders, bars, open_interest, positions = (table(given[kind], kind) for kind in kinds)
     tables = (orders, bars, open_interest, positions)
     attribution = (options.exchange, options.new_exchange, options.contracts)
-    rest = (options.rates, options.dry_run, options.origin)
+    rest = (options.rates, options.dry_run, options.origin, options.sizes)
     _core.ingest_tables(folder, *tables, *attribution, _counting(shown.update), outcome, *rest)
 
 

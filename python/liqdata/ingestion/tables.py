@@ -103,6 +103,12 @@ def rates(given: Mapping[str, object] | None) -> dict[str, Any] | None:
     return made
 
 
+def sizes(given: object) -> Any:
+    """Convert sizes of contracts to types that the Rust core reads: a number, or a table."""
+    is_number = given is None or isinstance(given, int | float | str | Decimal) or not hasattr(given, "__len__")
+    return given if is_number else table(given, "contract_size")
+
+
 def _without_nulls(frame: Any) -> Any:
     """Cast columns without any value to text, because polars cannot export its type Null."""
     import polars as pl

@@ -20,7 +20,7 @@ use crate::archive::rows::orders::{MAX_ORDER_USD, OrderRow};
 use crate::archive::rows::row::{Fault, check_time};
 use crate::model::{
     Completeness, DecimalColumn, FixedPoint, Labels, Millis, Order, Side, Symbol, Vocabulary,
-    coin_of_pair, exchange_name, is_far_from_product, is_worth_its_product, push_decimal,
+    coin_of_pair, contradicts_product, exchange_name, is_worth_its_product, push_decimal,
 };
 
 /// Kind of the price if the table does not state it.
@@ -196,14 +196,14 @@ impl OrderTable {
             value_usd,
             ..
         } = &self.given;
-        if !is_far_from_product(price.f64(row)?, qty.f64(row)?, value_usd.f64(row)?)
+        let (price, qty, value) = (price.get(row)?, qty.get(row)?, value_usd.get(row)?);
+        if !contradicts_product(price, qty, value)
             || !is_worth_its_product(self.exchange.get(row)?, self.given.symbol.get(row)?)
         {
             return None;
         }
-        let (price, qty, value) = (price.get(row)?, qty.get(row)?, value_usd.get(row)?);
         Some((
-            "orders: value_usd is not within a factor of ten of price × qty".to_owned(),
+            "orders: value_usd is not within 1 % of price × qty".to_owned(),
             format!("{value}, but price × qty is {price} × {qty}"),
         ))
     }

@@ -12,12 +12,14 @@ use crate::collect::import::column_rows::text;
 use crate::collect::import::occurrence::Occurrences;
 use crate::feeds::dumps::{
     AmountMeaning, Clock, DELEVERAGED, FileBatch, FileMarket, FileName, FileTable, Format, Label,
-    OrderKey, SideMeaning, UNKNOWN_SIZE, UnitSize, any_instant, coin_margined, place,
+    OrderKey, SideMeaning, UnitSize, any_instant, coin_margined, place,
 };
-use crate::model::{DecimalColumn, Labels, Millis, Side, Vocabulary as _, exchange_name};
+use crate::model::{
+    DecimalColumn, Labels, Millis, Side, Symbol, Vocabulary as _, exchange_name,
+};
 use crate::tables::{
-    BarColumns, ColumnFault, Defaults, InputCell, InputCells, InterestColumns, RawTable, ReadRows,
-    RowFault, TableKind, exact_cell, other_length, read_bars, read_interest, read_orders,
+    AmountUnit, BarColumns, ColumnFault, ContractSizes, Counted, Defaults, InputCell, InputCells,
+    InterestColumns, OrderColumns, RawTable, ReadRows, RowFault, TableKind, UNKNOWN_SIZE, exact_cell, other_length, read_bars, read_interest, read_orders,
     take_orders,
 };
 
@@ -29,14 +31,11 @@ const PLACES: u32 = 8;
 const UNKNOWN_PRICE: &str = "unknown";
 /// Exchanges of which ccxt gives the volume of bars in contracts.
 const IN_CONTRACTS: [&str; 4] = ["bitmex", "gate", "kucoin", "mexc"];
-/// Fault reason of a volume in contracts.
-const VOLUME_IN_CONTRACTS: &str = "in contracts, as ccxt gives it for this exchange, and the contract size is \
-                                   unknown; give the bars as a table with the volume in coins";
 
 /// The rows of one kind of table.
 #[derive(Debug)]
 pub(super) enum TableRows {
-    Orders(ReadRows<(GivenOrders, Vec<bool>)>),
+    Orders(ReadRows<OrderColumns>),
     Bars(ReadRows<BarColumns>),
     OpenInterest(ReadRows<InterestColumns>),
     /// Positions are judged together, so their columns are only collected.
@@ -56,7 +55,7 @@ pub(super) struct ConvertedBatch {
 }
 
 /// Converts the rows of one file.
-pub(super) struct Conversion {
+pub(super) struct Conversion<'a> {
     pub(super) table: FileTable,
     /// The columns of the file that are read, and of those the refused ones at the end.
     wanted: Vec<usize>,
@@ -65,7 +64,8 @@ pub(super) struct Conversion {
     named_length: Option<i64>,
     /// When the file was written last.
     written_at: Option<Millis>,
-    is_of_ccxt: bool,
+    /// The sizes of contracts that the caller gives.
+    sizes: &'a ContractSizes,
     seen: Occurrences,
     markets: HashMap<(String, String), Result<FileMarket, RowReason>>,
     /// Last open interest of each contract of a ticker, with its time.
@@ -75,12 +75,13 @@ pub(super) struct Conversion {
 /// Column, reason and value of a fault.
 type RowReason = (&'static str, String, String);
 
-impl Conversion {
+impl<'a> Conversion<'a> {
     /// Prepares the conversion; the error says which information is missing.
     pub(super) fn new(
         table: FileTable,
         name: &FileName,
         exchange: Option<&str>,
+        sizes: &'a ContractSizes,
         written_at: Option<Millis>,
     ) -> Result<Self, String> {
         let layout = table.layout;
@@ -100,6 +101,7 @@ impl Conversion {
         Ok(Self {
             wanted: columns.chain(refused).collect(),
             defaults: Defaults {
+                unit: unit(&table, name, exchange.as_deref()),
                 exchange,
                 symbol: if layout.is_named_by_file {
                     name.contract()
@@ -113,7 +115,7 @@ impl Conversion {
             },
             named_length: name.interval(),
             written_at,
-            is_of_ccxt: layout.format == Format::CcxtOhlcv || name.is_of_ccxt(),
+            sizes,
             seen: Occurrences::new(),
             markets: HashMap::new(),
             last: HashMap::new(),
@@ -206,9 +208,14 @@ impl Conversion {
                 explain(&mut read.faults, &mut faults);
                 let faulty = self.order_faults(&table, &mut read, &is_order_price);
                 faults.extend(faulty);
-                let (read, dropped) = without(read, &faults, &skipped, |(orders, unvalued), rows| {
-                    let unvalued = rows.iter().filter_map(|row| unvalued.get(*row).copied());
-                    (take_orders(orders, rows), unvalued.collect())
+                let (read, dropped) = without(read, &faults, &skipped, |orders, rows| {
+                    let unvalued = rows.iter();
+                    let unvalued = unvalued.filter_map(|row| orders.is_unvalued.get(*row).copied());
+                    OrderColumns {
+                        given: take_orders(&orders.given, rows),
+                        is_unvalued: unvalued.collect(),
+                        unit: orders.unit,
+                    }
                 });
                 count.skipped = dropped;
                 count.rows = TableRows::Orders(read);
@@ -292,9 +299,21 @@ impl Conversion {
         let key = (exchange.to_owned(), contract.to_owned());
         let layout = self.table.layout;
         let market = self.markets.entry(key);
-        market
-            .or_insert_with(|| FileMarket::of(&layout, exchange, contract))
-            .clone()
+        let sizes = self.sizes;
+        let made = || {
+            let mut market = FileMarket::of(&layout, exchange, contract)?;
+            let symbol = Symbol::read(contract).or_else(|| Symbol::read(&market.symbol));
+            if let (UnitSize::Unknown, Some(symbol)) = (market.unit, symbol) {
+                let of = (market.exchange, contract, &symbol);
+                market.unit = match sizes.counted(AmountUnit::Contracts, of) {
+                    Ok(Counted::Base(size)) => UnitSize::Coins(size),
+                    Ok(Counted::Usd(worth)) => UnitSize::Usd(worth),
+                    _ => UnitSize::Unknown,
+                };
+            }
+            Ok(market)
+        };
+        market.or_insert_with(made).clone()
     }
 
     /// Whether the exchange and the symbol of a row are those of a recording program or of one exchange.
@@ -308,12 +327,16 @@ impl Conversion {
     fn order_faults(
         &mut self,
         table: &RawTable,
-        read: &mut ReadRows<(GivenOrders, Vec<bool>)>,
+        read: &mut ReadRows<OrderColumns>,
         is_order_price: &[bool],
     ) -> BTreeMap<usize, RowReason> {
         let mut faults = BTreeMap::new();
         let layout = self.table.layout;
-        let (orders, is_unvalued) = &mut read.columns;
+        let OrderColumns {
+            given: orders,
+            is_unvalued,
+            ..
+        } = &mut read.columns;
         let rows = orders.timestamp.len();
         let mut keys = vec![String::new(); rows];
         let contracts = orders.symbol.clone();
@@ -321,13 +344,6 @@ impl Conversion {
             for (row, key) in keys.iter_mut().enumerate() {
                 let contract = contracts.get(row).unwrap_or_default();
                 let exchange = orders.exchange.get(row).unwrap_or_default();
-                if layout.amount == AmountMeaning::Binance
-                    && coin_margined(&contract.to_uppercase()).is_some()
-                {
-                    let place = read.places.get(row).copied().unwrap_or_default();
-                    faults.insert(place, ("qty", UNKNOWN_SIZE.to_owned(), contract.to_owned()));
-                    continue;
-                }
                 let values = values(orders, row);
                 *key = self.seen.repeated(exchange, contract, values).unwrap_or_default();
             }
@@ -437,17 +453,9 @@ impl Conversion {
     ) {
         let layout = self.table.layout;
         let bars = &mut read.columns;
-        let is_in_contracts = self.is_of_ccxt
-            && layout.exchanges.is_empty()
-            && layout.format != Format::BinanceKlines;
         let mut volumes = Vec::new();
         for row in 0..bars.timestamp.len() {
             let place = read.places.get(row).copied().unwrap_or_default();
-            let exchange = bars.exchange.get(row).unwrap_or_default().to_owned();
-            let contract = bars.symbol.get(row).unwrap_or_default().to_owned();
-            if is_in_contracts && IN_CONTRACTS.contains(&exchange_name(&exchange).as_str()) {
-                faults.insert(place, ("volume", VOLUME_IN_CONTRACTS.to_owned(), contract.clone()));
-            }
             if layout.amount == AmountMeaning::Usd {
                 let [high, low, usd] = [&bars.high, &bars.low, &bars.volume].map(|one| one.get(row));
                 let volume = in_coins(usd, high, low);
@@ -640,6 +648,25 @@ impl MarketColumns {
         orders.qty = self.qty;
         orders.value_usd = self.value_usd;
         *is_unvalued = self.is_unvalued;
+    }
+}
+
+/// The unit of the amounts of a file.
+fn unit(table: &FileTable, name: &FileName, exchange: Option<&str>) -> AmountUnit {
+    let layout = table.layout;
+    let kind = layout.format.kind();
+    let is_of_ccxt = layout.format == Format::CcxtOhlcv || name.is_of_ccxt();
+    let is_one = exchange.is_some_and(|exchange| IN_CONTRACTS.contains(&exchange));
+    match layout.amount {
+        AmountMeaning::Unstated if kind == TableKind::Bars && is_of_ccxt && is_one => {
+            AmountUnit::Contracts
+        }
+        AmountMeaning::Unstated => AmountUnit::Unstated,
+        AmountMeaning::Binance if kind == TableKind::Orders && layout.exchange.is_none() => {
+            AmountUnit::Published
+        }
+        // Amounts of the other formats are converted to coins here.
+        _ => AmountUnit::Base,
     }
 }
 

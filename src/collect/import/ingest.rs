@@ -22,7 +22,7 @@ use crate::collect::import::refused::{Refused, refuse, refuse_all};
 use crate::feeds::dumps::{FileName, Format, UnclearFile, detect};
 use crate::model::{Millis, ObservedPosition, TimeRange, sort_small};
 use crate::tables::{
-    BarColumns, ContractBook, ExchangeAttribution, InputCells, InterestColumns, Judge, QuoteRates, RawTable,
+    BarColumns, ContractBook, ContractSizes, ExchangeAttribution, InputCells, InterestColumns, Judge, QuoteRates, RawTable,
     ReadRows, RowFault, UnknownExchange, append_orders, bar_table, first, interest_table, order_table,
     Spacings, read_positions,
 };
@@ -56,6 +56,8 @@ pub struct Files {
     pub contracts: Vec<SeriesContract>,
     /// Exchange rates of other quote currencies, in USD per unit.
     pub rates: QuoteRates,
+    /// The sizes of contracts of rows that count contracts.
+    pub sizes: ContractSizes,
     /// Whether to write nothing and only count what would be accepted and refused.
     pub is_dry_run: bool,
     /// The origin that is recorded with the rows.
@@ -217,7 +219,7 @@ pub fn ingest(
                 });
             }
             let opened = source.with(|mut rows| {
-                let mut conversion = conversion(&source, &rows, files.format, exchange)?;
+                let mut conversion = conversion(&source, &rows, files)?;
                 if let Some(batch) = rows.next(conversion.wanted(), FIRST) {
                     conversion.check(batch)?;
                 }
@@ -245,6 +247,7 @@ pub fn ingest(
         writer,
         attribution,
         rates: &files.rates,
+        sizes: &files.sizes,
         should_continue,
         finished,
         to_coins,
@@ -276,7 +279,7 @@ pub fn ingest(
         }
         intake.names.push((shown, *part));
         let opened = source.with(|rows| {
-            let mut conversion = conversion(source, &rows, files.format, exchange)?;
+            let mut conversion = conversion(source, &rows, files)?;
             Ok(intake.file(rows, &mut conversion, source))
         })?;
         let went_on = opened.flatten().map_err(|message| unclear(&source.name, message))?;
@@ -289,14 +292,14 @@ pub fn ingest(
 }
 
 /// Detects the format of a source; the error says why it is unclear.
-fn conversion(
+fn conversion<'a>(
     source: &FileSource,
     rows: &FileRows<'_>,
-    format: Option<Format>,
-    exchange: Option<&str>,
-) -> Result<Conversion, String> {
-    let table = detect(&source.name, rows.head(), format)?;
-    Conversion::new(table, &source.name, exchange, source.written_at())
+    files: &'a Files,
+) -> Result<Conversion<'a>, String> {
+    let table = detect(&source.name, rows.head(), files.format)?;
+    let exchange = files.exchange.as_deref();
+    Conversion::new(table, &source.name, exchange, &files.sizes, source.written_at())
 }
 
 fn unclear(name: &FileName, message: String) -> UnclearFile {
@@ -343,6 +346,7 @@ struct Intake<'a> {
     writer: Option<Writer>,
     attribution: ExchangeAttribution,
     rates: &'a QuoteRates,
+    sizes: &'a ContractSizes,
     should_continue: &'a mut dyn FnMut(u64) -> bool,
     finished: &'a mut dyn FnMut(Finished),
     to_coins: &'a mut ToCoins<'a>,
@@ -368,7 +372,7 @@ impl Intake<'_> {
     fn file(
         &mut self,
         mut rows: FileRows<'_>,
-        conversion: &mut Conversion,
+        conversion: &mut Conversion<'_>,
         source: &FileSource,
     ) -> Result<bool, IngestError> {
         let file = self.names.len().saturating_sub(1);
@@ -507,6 +511,7 @@ impl Intake<'_> {
         let mut judge = Judge::new(
             machine(),
             self.rates,
+            self.sizes,
             &mut self.book,
             &mut unknown,
             &mut should_continue,

@@ -7,6 +7,10 @@
 //! rows, estimates leave the run out. If no row does, the level has changed, and estimates use the run. Before the
 //! verdict, estimates use the run as well. Each verdict has an instant, and depends only on rows known by that instant.
 //!
+//! Open interest that leaves its level by a large factor opens or closes no positions, whatever the verdict: an outage, a
+//! change of unit or of what an exchange counts does so. Smaller jumps are left out only if a reading returns near the
+//! level, as those of an exchange that answers with two levels in turn.
+//!
 //! docs/dev/experiments.md has the bounds, and the recorded data from which they were chosen.
 
 use crate::engine::observations::durations::days;
@@ -19,8 +23,18 @@ const LONGEST: usize = 12;
 /// another level follows them.
 const LEADING: usize = 3;
 
-/// Open interest leaves its level if it differs from the level by more than this factor.
+/// Minimum time that a run of open interest readings may last, in milliseconds, however many readings it has.
+const LASTING: i64 = Millis::HOUR;
+
+/// Positions do not change open interest by more than this factor from one reading to the next.
 const OPEN_INTEREST: f64 = 3.0;
+
+/// Open interest leaves its level if it differs from the level by more than this factor.
+const FLICKER: f64 = 1.2;
+
+/// Open interest is back at its level within this factor of it. It is also back if it is nearer to the level than half
+/// the bound, and the reading before it is within this factor.
+const NEAR: f64 = 1.05;
 
 /// A price leaves its level if it jumps by more than this factor from one bar to the next.
 const JUMP: f64 = 1.5;
@@ -57,6 +71,8 @@ struct Excursion {
     /// Time at which the verdict became known; [`NEVER`] if it is not known yet.
     judged_at: Millis,
     verdict: Verdict,
+    /// Whether the rows are too far from the level for positions to have opened or closed.
+    is_break: bool,
 }
 
 impl Excursion {
@@ -74,7 +90,7 @@ impl Excursion {
 /// Numbers of outliers and of unjudged rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExcursionCounts {
-    /// Rows that estimates leave out.
+    /// Rows that estimates leave out, and rows that changed the level without positions that opened or closed.
     pub outliers: usize,
     /// Newest rows that left the level and cannot be judged yet. Estimates use them.
     pub unjudged: usize,
@@ -111,7 +127,7 @@ impl Excursions {
                 judge.take(SeriesRow { place, at }, value);
             }
         }
-        let found = judges.into_iter().flat_map(|judge| judge.runs.finish());
+        let found = judges.into_iter().flat_map(OpenInterestJudge::finish);
         let next_close = |at: Millis| {
             let next = bars.partition_point(|bar| bar.close_time() < at);
             bars.get(next).map_or(NEVER, Bar::close_time)
@@ -136,6 +152,24 @@ impl Excursions {
             };
             excursion.rows.iter().map(move |row| (row.place, until))
         })
+    }
+
+    /// Ascending indexes of the rows that are used as of `at`, but too far from the level before them for positions to
+    /// have opened or closed.
+    ///
+    /// With `None`, all verdicts count.
+    pub fn breaks(&self, at: Option<Millis>) -> Vec<usize> {
+        let at = at.unwrap_or(NEVER);
+        let used = self.0.iter().filter(|excursion| {
+            excursion.is_break
+                && excursion.verdict != Verdict::FalseStart
+                && !excursion.is_left_out(at)
+        });
+        let mut places: Vec<usize> = used
+            .flat_map(|excursion| excursion.rows.iter().map(|row| row.place))
+            .collect();
+        places.sort_unstable();
+        places
     }
 
     /// Ascending indexes of the rows that are left out as of `at`.
@@ -202,7 +236,8 @@ impl Excursions {
         let mut counts = ExcursionCounts::default();
         for excursion in &self.0 {
             let rows = excursion.rows.iter().map(|row| row.at);
-            if excursion.is_left_out(end) {
+            let is_rescaled = excursion.is_break && excursion.judged_at <= end;
+            if excursion.is_left_out(end) || is_rescaled {
                 counts.outliers += rows.filter(|at| (start..=end).contains(at)).count();
             } else if excursion.is_open(end) && excursion.verdict != Verdict::FalseStart {
                 counts.unjudged += rows.filter(|at| *at <= end).count();
@@ -241,6 +276,19 @@ impl Runs {
         self.run.len() >= LONGEST
     }
 
+    /// Time from the first row of the run to `at`, in milliseconds.
+    fn lasted(&self, at: Millis) -> i64 {
+        let first = self.run.first().map_or(at, |row| row.at);
+        at.0.saturating_sub(first.0)
+    }
+
+    /// Marks the last excursion as too far from the level for positions to have opened or closed.
+    fn mark_break(&mut self) {
+        if let Some(last) = self.found.last_mut() {
+            last.is_break = true;
+        }
+    }
+
     /// Records a row that is at the level.
     fn accept(&mut self, row: SeriesRow) {
         if self.leading.len() <= LEADING {
@@ -260,6 +308,7 @@ impl Runs {
             rows,
             judged_at: at,
             verdict: Verdict::CameBack,
+            is_break: false,
         });
     }
 
@@ -273,6 +322,7 @@ impl Runs {
                 rows,
                 judged_at: at,
                 verdict: Verdict::FalseStart,
+                is_break: false,
             });
         }
         self.moved(at);
@@ -288,6 +338,7 @@ impl Runs {
             rows,
             judged_at: at,
             verdict: Verdict::Used,
+            is_break: false,
         });
     }
 
@@ -323,6 +374,8 @@ struct OpenInterestJudge {
     level: Option<(Millis, f64)>,
     /// The last reading of the unjudged run.
     last: (Millis, f64),
+    /// Whether a reading of the unjudged run is further from the level than positions can change it.
+    is_break: bool,
 }
 
 impl OpenInterestJudge {
@@ -330,31 +383,56 @@ impl OpenInterestJudge {
         let (since, level) = self.level.unwrap_or((row.at, value));
         let factor = ratio(level, value);
         // Fast path: most readings need no logarithm.
-        if !self.runs.is_open() && factor * factor <= OPEN_INTEREST {
+        if !self.runs.is_open() && factor <= FLICKER {
             return self.accept(row, value);
         }
-        let bound = OPEN_INTEREST.ln() * growth(since, row.at);
+        let growth = growth(since, row.at);
         let apart = factor.ln();
         if self.runs.is_open() {
-            if apart <= bound / 2.0 {
+            let (read, last) = self.last;
+            let is_steady = || ratio(last, value).ln() <= NEAR.ln() * self::growth(read, row.at);
+            let half = OPEN_INTEREST.ln() * growth / 2.0;
+            let is_back =
+                apart <= NEAR.ln() * growth || self.is_break && apart <= half && is_steady();
+            if is_back {
                 self.runs.came_back(row.at);
+                self.judged();
                 return self.accept(row, value);
             }
-            if self.runs.is_longest() {
+            if self.runs.is_longest() && self.runs.lasted(row.at) >= LASTING {
                 self.runs.stayed(row.at);
+                self.judged();
                 self.level = Some(self.last);
                 return self.take(row, value);
             }
-        } else if apart <= bound {
+        } else if apart <= FLICKER.ln() * growth {
             return self.accept(row, value);
         }
+        self.is_break |= apart > OPEN_INTEREST.ln() * growth;
         self.runs.doubt(row);
         self.last = (row.at, value);
+    }
+
+    /// Ends the run that was just judged.
+    fn judged(&mut self) {
+        if std::mem::take(&mut self.is_break) {
+            self.runs.mark_break();
+        }
     }
 
     fn accept(&mut self, row: SeriesRow, value: f64) {
         self.runs.accept(row);
         self.level = Some((row.at, value));
+    }
+
+    /// Returns all excursions.
+    fn finish(self) -> Vec<Excursion> {
+        let is_unjudged = self.runs.is_open();
+        let mut found = self.runs.finish();
+        if let Some(last) = found.last_mut().filter(|_| is_unjudged) {
+            last.is_break = self.is_break;
+        }
+        found
     }
 }
 
@@ -482,7 +560,7 @@ mod tests {
             assert_eq!(left_out(&readings(10, &[bad])), [10], "{bad}");
         }
         let nothing: [usize; 0] = [];
-        for usual in [35.0, 290.0, 100.0] {
+        for usual in [84.0, 118.0, 100.0] {
             assert_eq!(left_out(&readings(10, &[usual])), nothing, "{usual}");
         }
         assert_eq!(left_out(&readings(20, &[0.0, 1e34, 1e3])), [20, 21, 22]);
@@ -495,6 +573,30 @@ mod tests {
             scattered[place] = bad;
         }
         assert_eq!(left_out(&scattered), [3, 7, 9, 30]);
+    }
+
+    #[test]
+    fn a_climb_back_after_an_outage_and_two_levels_that_flicker_are_outliers() {
+        let climb = [9.9, 32.0, 53.0, 71.0, 89.0, 98.0];
+        assert_eq!(left_out(&readings(20, &climb)), [20, 21, 22, 23, 24]);
+        let shallow = [50.0, 60.0, 70.0, 80.0, 90.0];
+        assert_eq!(left_out(&readings(20, &shallow)), [20, 21, 22, 23, 24]);
+        let flicker = [140.0, 100.0, 140.0, 140.0, 102.0, 140.0, 101.0];
+        assert_eq!(left_out(&readings(20, &flicker)), [20, 22, 23, 25]);
+        // A climb that goes on past the old level ends where readings are steady near it.
+        assert_eq!(left_out(&readings(30, &[10.0, 70.0, 71.0, 72.0])), [30, 31]);
+    }
+
+    #[test]
+    fn a_level_far_from_the_one_before_it_opens_no_positions() {
+        let unit = judged(&readings(15, &[1e7; 25]));
+        assert_eq!(unit.breaks(None), (15..27).collect::<Vec<_>>());
+        assert_eq!(unit.counts(at(0), at(39)).outliers, 12);
+        let grown = judged(&readings(15, &[150.0; 25]));
+        assert_eq!(grown.breaks(None), [0; 0]);
+        let outage = judged(&readings(15, &[1.0; 4]));
+        assert_eq!(outage.breaks(None), [0; 0]);
+        assert_eq!(outage.breaks(Some(at(16))), [15, 16, 17, 18]);
     }
 
     #[test]
@@ -586,7 +688,9 @@ mod tests {
             Excursions::of_open_interest(1, readings.into_iter(), &bars).left_out(None)
         };
         assert_eq!(after(0, 400.0), [1]);
-        assert_eq!(after(10, 400.0), [0; 0]);
+        assert_eq!(after(1, 150.0), [1]);
+        assert_eq!(after(10, 150.0), [0; 0]);
+        assert_eq!(after(10, 400.0), [1]);
         assert_eq!(after(10, 0.0), [1]);
         assert_eq!(after(10, 1e34), [1]);
     }

@@ -20,6 +20,8 @@ struct Reading {
     timestamp: Millis,
     venue: usize,
     open_interest: f64,
+    /// Whether the reading changes the level without positions that opened or closed.
+    is_break: bool,
 }
 
 /// Open interest readings of a coin on all exchanges, in order of time.
@@ -36,11 +38,16 @@ pub struct OpenInterestSeries {
 
 impl OpenInterestSeries {
     /// Returns the series with its outliers separated. `bars` are the bars of the coin.
-    pub fn judged(self, bars: &[Bar]) -> Self {
+    pub fn judged(mut self, bars: &[Bar]) -> Self {
         let readings = self.readings.iter();
         let readings = readings.map(|one| (one.venue, one.timestamp, one.open_interest));
         let excursions = Excursions::of_open_interest(self.venues.len(), readings, bars);
         let outliers = excursions.left_out(None);
+        for place in excursions.breaks(None) {
+            if let Some(reading) = self.readings.get_mut(place) {
+                reading.is_break = true;
+            }
+        }
         if outliers.is_empty() {
             return Self { excursions, ..self };
         }
@@ -57,9 +64,15 @@ impl OpenInterestSeries {
         if self.excursions.is_settled(at) {
             return Cow::Borrowed(self);
         }
+        let mut observed = self.observed().to_vec();
+        for place in self.excursions.breaks(Some(at)) {
+            if let Some(reading) = observed.get_mut(place) {
+                reading.is_break = true;
+            }
+        }
         Cow::Owned(Self {
             venues: self.venues.clone(),
-            readings: without(self.observed(), &self.excursions.left_out(Some(at))),
+            readings: without(&observed, &self.excursions.left_out(Some(at))),
             observed: None,
             excursions: self.excursions.clone(),
         })
@@ -72,10 +85,13 @@ impl OpenInterestSeries {
 
     /// Number of outliers by exchange, without zeros.
     ///
-    /// Counts readings from `start` on that were judged outliers by `end`.
+    /// Counts readings from `start` on that were judged outliers by `end`, and those that changed the level without
+    /// positions that opened or closed.
     pub fn outliers(&self, start: Millis, end: Millis) -> BarCounts {
         let mut counts = BarCounts::new();
-        for place in self.excursions.left_out(Some(end)) {
+        let left_out = self.excursions.left_out(Some(end));
+        let breaks = self.excursions.breaks(Some(end));
+        for place in left_out.into_iter().chain(breaks) {
             let reading = self.observed().get(place);
             let reading = reading.filter(|reading| reading.timestamp >= start);
             let venue = reading.and_then(|reading| self.venues.get(reading.venue)?.as_ref());
@@ -95,6 +111,7 @@ impl OpenInterestSeries {
             .filter(|reading| Some(reading.venue) == number)
             .map(|reading| Reading {
                 venue: 0,
+                is_break: false,
                 ..*reading
             })
             .collect();
@@ -174,6 +191,7 @@ impl OpenInterestSeries {
             rest: self.readings.get(skipped..).unwrap_or_default(),
             latest: vec![None; self.venues.len()],
             summed: vec![None; self.venues.len()],
+            is_broken: vec![false; self.venues.len()],
         }
     }
 }
@@ -211,6 +229,8 @@ pub struct OpenInterestCursor<'a> {
     latest: Vec<Option<(Millis, f64)>>,
     /// Open interest of each exchange at the last call of [`OpenInterestCursor::regroup`], if it was fresh.
     summed: Vec<Option<f64>>,
+    /// Whether the level of each exchange was broken since that call.
+    is_broken: Vec<bool>,
 }
 
 impl OpenInterestCursor<'_> {
@@ -221,6 +241,11 @@ impl OpenInterestCursor<'_> {
         {
             if let Some(latest) = self.latest.get_mut(reading.venue) {
                 *latest = Some((reading.timestamp, reading.open_interest));
+            }
+            if reading.is_break
+                && let Some(is_broken) = self.is_broken.get_mut(reading.venue)
+            {
+                *is_broken = true;
             }
             self.rest = rest;
         }
@@ -251,7 +276,7 @@ impl OpenInterestCursor<'_> {
     /// this set.
     ///
     /// It removes exchanges that no longer have a fresh reading, and adds exchanges that have one again. `None` if the
-    /// set is unchanged. Positions neither close nor open when a feed stops or resumes.
+    /// set is unchanged. Positions neither close nor open when a feed stops or resumes, or when its level is broken.
     pub fn regroup(&mut self, instant: Millis) -> Option<f64> {
         let oldest = instant.back(FRESH);
         let fresh = |latest: &Option<(Millis, f64)>| {
@@ -264,12 +289,19 @@ impl OpenInterestCursor<'_> {
             return None;
         }
         let before = std::mem::replace(&mut self.summed, now);
+        let is_broken = self.is_broken.contains(&true);
         let pairs = || before.iter().zip(&self.summed);
-        if pairs().all(|(before, now)| before.is_some() == now.is_some()) {
+        if !is_broken && pairs().all(|(before, now)| before.is_some() == now.is_some()) {
             return None;
         }
         let was: f64 = before.iter().flatten().sum();
-        let of_these = pairs().filter_map(|(before, now)| now.map(|now| before.unwrap_or(now)));
+        // An exchange with a broken level counts as one that stopped and resumed.
+        let broken = std::mem::replace(&mut self.is_broken, vec![false; self.latest.len()]);
+        let of_these = pairs()
+            .zip(broken)
+            .filter_map(|((before, now), is_broken)| {
+                now.map(|now| before.filter(|_| !is_broken).unwrap_or(now))
+            });
         let factor = of_these.sum::<f64>() / was;
         // There is no factor if the previous sum is missing or zero.
         (factor.is_finite() && factor > 0.0).then_some(factor)
@@ -351,6 +383,7 @@ fn summable(
                 timestamp: reading.timestamp,
                 venue: venues.get(&reading.exchange).copied().unwrap_or_default(),
                 open_interest: reading.open_interest,
+                is_break: false,
             })
             .collect(),
         venues: venues.into_keys().collect(),

@@ -248,6 +248,7 @@ pub(super) fn of_table(format: Format, header: &[String]) -> FileTable {
         }
         Format::CoinGlassOpenInterestCoins | Format::CoinGlassOpenInterestUsd => {
             layout.label = Label::Start;
+            layout.amount = AmountMeaning::Coins;
             let amount = if format.is_in_usd() {
                 "open_interest_usd"
             } else {
@@ -264,22 +265,12 @@ pub(super) fn of_table(format: Format, header: &[String]) -> FileTable {
         }
         _ => {}
     }
-    if kind == TableKind::Orders
-        && let Some(position) = place(header, OF_POSITION)
-    {
-        columns.retain(|(name, _)| column_of(name) != Some("side"));
-        columns.push(("side".to_owned(), position));
-        layout.side = SideMeaning::Position;
-    }
     FileTable {
         layout,
         columns,
         header: header.to_vec(),
     }
 }
-
-/// The side of the position, in a file that has the side of the order as well.
-const OF_POSITION: &[&str] = &["position_side", "positionside", "posside", "pos_side"];
 
 /// The columns of tables that a file has. Its name may have the symbol.
 fn meant(name: &FileName, header: &[String]) -> BTreeSet<&'static str> {
@@ -291,8 +282,11 @@ fn meant(name: &FileName, header: &[String]) -> BTreeSet<&'static str> {
     if place(header, OPENS).is_some() {
         meant.insert("timestamp");
     }
-    if place(header, OF_POSITION).is_some() {
-        meant.insert("side");
+    // What the rules of tables read in place of other columns.
+    for (read, other) in [("position_side", "side"), ("home_notional", "qty"), ("home_notional", "volume")] {
+        if meant.contains(read) {
+            meant.insert(other);
+        }
     }
     meant
 }
@@ -360,7 +354,7 @@ fn table_of(
         if name.says("trades") {
             return Err("its name says that it contains trades".to_owned());
         }
-        if place(header, OF_POSITION).is_none() && is_of_order(header, row) {
+        if !meant.contains("position_side") && is_of_order(header, row) {
             return Err(OF_ORDER.to_owned());
         }
         Format::Orders

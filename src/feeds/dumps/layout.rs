@@ -68,6 +68,8 @@ pub(crate) enum SideMeaning {
 /// What the amount counts: volume, quantity or open interest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AmountMeaning {
+    /// Not stated: the rules of tables decide.
+    Unstated,
     /// Units of the listed pair.
     Coins,
     /// USD.
@@ -88,7 +90,6 @@ pub(crate) enum PriceMeaning {
     Average,
     /// The price that the exchange publishes.
     Listed,
-    Fill,
 }
 
 /// The key by which an order is recognised in other files.
@@ -122,7 +123,7 @@ pub(crate) const TABLE: Layout = Layout {
     clock: Clock::Table,
     label: Label::Instant,
     side: SideMeaning::Position,
-    amount: AmountMeaning::Coins,
+    amount: AmountMeaning::Unstated,
     price: PriceMeaning::Unknown,
     key: OrderKey::Values,
     exchanges: &[],

@@ -372,6 +372,7 @@ pub(crate) const LAYOUTS: &[Layout] = &[
             refused: &[],
             reason: "the open interest does not belong to the perpetual contract",
         }],
+        amount: AmountMeaning::Coins,
         ..TABLE
     },
     Layout {
@@ -388,6 +389,7 @@ pub(crate) const LAYOUTS: &[Layout] = &[
             ("symbol", &["symbol", "pair"]),
             ("open_interest", &["sumopeninterest"]),
         ],
+        amount: AmountMeaning::Coins,
         ..TABLE
     },
     // BitMEX' trade/bucketed: the instant is the end of the bin, the volume is in contracts.
@@ -417,6 +419,7 @@ pub(crate) const LAYOUTS: &[Layout] = &[
             ("trades", &["trades"]),
         ],
         label: Label::End,
+        amount: AmountMeaning::Coins,
         ..TABLE
     },
     // freqtrade's candle type open_interest, with coins and USD.
@@ -433,6 +436,7 @@ pub(crate) const LAYOUTS: &[Layout] = &[
             ("exchange", &["exchange"]),
             ("open_interest", &["open_interest_amount", "openinterestamount"]),
         ],
+        amount: AmountMeaning::Coins,
         ..TABLE
     },
     Layout {
@@ -462,9 +466,9 @@ pub(crate) const LAYOUTS: &[Layout] = &[
             ("quote", &["quote_symbol"]),
         ],
         side: SideMeaning::Order,
-        price: PriceMeaning::Fill,
         key: OrderKey::Id("hyperliquid"),
         exchange: Some("hyperliquid"),
+        amount: AmountMeaning::Coins,
         ..TABLE
     },
 ];

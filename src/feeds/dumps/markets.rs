@@ -1,25 +1,14 @@
-//! Exchanges as recording programs name them, and the unit of the amounts that they record.
+//! Exchanges as recording programs name them, and their markets.
 
 use rust_decimal::Decimal;
 
 use crate::feeds::decoding::event::{Completeness, PriceKind, product, quotient, stripped};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::dumps::format::Format;
-use crate::feeds::dumps::layout::{AmountMeaning, Layout, PriceMeaning};
-use crate::feeds::instruments::{Instruments, SizeUnit};
-
-/// The unit in which a recording program gives the amounts of an exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AmountOf {
-    /// Coins.
-    Coins,
-    /// Contracts with a fixed USD value: the coin-margined contracts of Binance and HTX.
-    CoinMargined,
-    /// Coins for contracts quoted in a stablecoin, USD for contracts quoted in USD.
-    ByQuote,
-    /// Contracts; the exchange's rules give the size if the name determines it.
-    Contracts,
-}
+use crate::feeds::dumps::layout::{Layout, PriceMeaning};
+use crate::feeds::instruments::Instruments;
+use crate::model::{ContractSize, published_size};
+use crate::tables::UNKNOWN_SIZE;
 
 /// An exchange in the files of a recording program.
 #[derive(Clone, Copy, Debug)]
@@ -28,18 +17,16 @@ pub(crate) struct ListedExchange {
     pub(crate) theirs: &'static str,
     /// Its name in liqdata.
     pub(crate) own: &'static str,
-    pub(crate) amount: AmountOf,
     /// Whether the side is that of the position, although the format gives that of the order.
     pub(crate) is_side_of_position: bool,
     /// Why its liquidations cannot be read.
     pub(crate) unreadable: Option<&'static str>,
 }
 
-const fn listed(theirs: &'static str, own: &'static str, amount: AmountOf) -> ListedExchange {
+const fn listed(theirs: &'static str, own: &'static str) -> ListedExchange {
     ListedExchange {
         theirs,
         own,
-        amount,
         is_side_of_position: false,
         unreadable: None,
     }
@@ -47,47 +34,47 @@ const fn listed(theirs: &'static str, own: &'static str, amount: AmountOf) -> Li
 
 /// Exchanges of Tardis' files.
 pub(super) const TARDIS: &[ListedExchange] = &[
-    listed("binance-futures", "binance", AmountOf::Coins),
-    listed("binance-delivery", "binance", AmountOf::CoinMargined),
-    listed("bybit", "bybit", AmountOf::ByQuote),
-    listed("okex-swap", "okx", AmountOf::Contracts),
-    listed("okex-futures", "okx", AmountOf::Contracts),
-    listed("gate-io-futures", "gate", AmountOf::Contracts),
-    listed("bitget-futures", "bitget", AmountOf::Contracts),
-    listed("huobi-dm-swap", "htx", AmountOf::CoinMargined),
-    listed("huobi-dm", "htx", AmountOf::Contracts),
-    listed("huobi-dm-linear-swap", "htx", AmountOf::Contracts),
-    listed("deribit", "deribit", AmountOf::Contracts),
-    listed("cryptofacilities", "kraken", AmountOf::Contracts),
-    listed("bitmex", "bitmex", AmountOf::Contracts),
+    listed("binance-futures", "binance"),
+    listed("binance-delivery", "binance"),
+    listed("bybit", "bybit"),
+    listed("okex-swap", "okx"),
+    listed("okex-futures", "okx"),
+    listed("gate-io-futures", "gate"),
+    listed("bitget-futures", "bitget"),
+    listed("huobi-dm-swap", "htx"),
+    listed("huobi-dm", "htx"),
+    listed("huobi-dm-linear-swap", "htx"),
+    listed("deribit", "deribit"),
+    listed("cryptofacilities", "kraken"),
+    listed("bitmex", "bitmex"),
     ListedExchange {
         unreadable: Some(
             "Tardis gives the entry price of the position on Bitfinex, not the price of the liquidation",
         ),
-        ..listed("bitfinex-derivatives", "bitfinex", AmountOf::Coins)
+        ..listed("bitfinex-derivatives", "bitfinex")
     },
-    listed("dydx", "dydx", AmountOf::Coins),
-    listed("dydx-v4", "dydx", AmountOf::Coins),
+    listed("dydx", "dydx"),
+    listed("dydx-v4", "dydx"),
 ];
 
 /// Exchanges of cryptofeed's files.
 pub(super) const CRYPTOFEED: &[ListedExchange] = &[
-    listed("BINANCE_FUTURES", "binance", AmountOf::Coins),
-    listed("BINANCE_DELIVERY", "binance", AmountOf::Contracts),
+    listed("BINANCE_FUTURES", "binance"),
+    listed("BINANCE_DELIVERY", "binance"),
     ListedExchange {
         is_side_of_position: true,
-        ..listed("BYBIT", "bybit", AmountOf::ByQuote)
+        ..listed("BYBIT", "bybit")
     },
-    listed("DERIBIT", "deribit", AmountOf::ByQuote),
-    listed("BITFINEX", "bitfinex", AmountOf::Coins),
-    listed("DYDX", "dydx", AmountOf::Coins),
-    listed("BITMEX", "bitmex", AmountOf::Contracts),
-    listed("OKX", "okx", AmountOf::Contracts),
-    listed("OKEX", "okx", AmountOf::Contracts),
-    listed("GATEIO", "gate", AmountOf::Contracts),
-    listed("HUOBI_SWAP", "htx", AmountOf::Contracts),
-    listed("HUOBI_DM", "htx", AmountOf::Contracts),
-    listed("KRAKEN_FUTURES", "kraken", AmountOf::Contracts),
+    listed("DERIBIT", "deribit"),
+    listed("BITFINEX", "bitfinex"),
+    listed("DYDX", "dydx"),
+    listed("BITMEX", "bitmex"),
+    listed("OKX", "okx"),
+    listed("OKEX", "okx"),
+    listed("GATEIO", "gate"),
+    listed("HUOBI_SWAP", "htx"),
+    listed("HUOBI_DM", "htx"),
+    listed("KRAKEN_FUTURES", "kraken"),
 ];
 
 /// What one unit of an amount is.
@@ -112,12 +99,12 @@ pub(crate) struct FileMarket {
     pub(crate) is_side_of_position: bool,
 }
 
+const HYPERLIQUID: &str = "hyperliquid";
+/// Settlement currency of Hyperliquid's perpetual contracts that are not builders' markets.
+const QUOTE: &str = "USDC";
+
 /// A fault of a row: column, reason and value.
 pub(crate) type MarketFault = (&'static str, String, String);
-
-/// The fault reason of an amount in contracts of unknown size.
-pub(crate) const UNKNOWN_SIZE: &str =
-    "in contracts, and the contract size is unknown; give the rows as a table in coins";
 
 /// Returns the value of one Binance contract in USD; `None` if the contract is not coin-margined.
 pub(crate) fn coin_margined(native_id: &str) -> Option<Decimal> {
@@ -140,8 +127,21 @@ impl FileMarket {
         exchange: &str,
         contract: &str,
     ) -> Result<Self, MarketFault> {
+        if layout.format == Format::HyperliquidFills {
+            let market = MarketName::new(contract, QUOTE);
+            return Ok(Self {
+                exchange: HYPERLIQUID,
+                symbol: market.symbol(),
+                coin: market.coin(),
+                unit: UnitSize::Coins(Decimal::ONE),
+                price_kind: Some(PriceKind::Fill),
+                // A node writes every fill; whether a file contains all of them is unknown.
+                completeness: Completeness::Unknown,
+                is_side_of_position: false,
+            });
+        }
         if let Some(own) = layout.exchange {
-            let listed = listed(own, own, AmountOf::Coins);
+            let listed = listed(own, own);
             return Self::listed(layout, listed, contract);
         }
         let known = layout.exchanges.iter();
@@ -166,46 +166,28 @@ impl FileMarket {
             .map_err(|fault| ("exchange", fault.to_string(), listed.own.to_owned()))?;
         let none = Instruments::default();
         let frame = venue.frame("", None, &none);
-        let is_fills = layout.format == Format::HyperliquidFills;
         let market = if layout.is_normalised {
             split(contract).ok_or_else(|| wrong("not in the form BTC-USDT-PERP"))?
-        } else if is_fills {
-            MarketName::new(contract, "USDC")
         } else {
             frame.market(contract)
         };
-        let quote = &*market.quote;
-        let unit = match listed.amount {
-            _ if layout.amount == AmountMeaning::Binance => match coin_margined(contract) {
-                Some(worth) => UnitSize::Usd(worth),
-                None => UnitSize::Coins(Decimal::ONE),
-            },
-            AmountOf::Coins => UnitSize::Coins(Decimal::ONE),
-            // HTX writes `BTC-USD`, Binance writes `BTCUSD_PERP`.
-            AmountOf::CoinMargined => coin_margined(&contract.replacen("-USD", "USD_", 1))
-                .map_or(UnitSize::Unknown, UnitSize::Usd),
-            AmountOf::ByQuote if quote == "USD" => UnitSize::Usd(Decimal::ONE),
-            AmountOf::ByQuote if quote.is_empty() => UnitSize::Unknown,
-            AmountOf::ByQuote => UnitSize::Coins(Decimal::ONE),
-            // Recorders name BitMEX' contract of bitcoin in USD, of one USD each, otherwise than the exchange.
-            AmountOf::Contracts
-                if listed.own == "bitmex" && market.base == "BTC" && quote == "USD" =>
-            {
-                UnitSize::Usd(Decimal::ONE)
-            }
-            AmountOf::Contracts => match frame.contract(contract) {
-                Some((SizeUnit::Linear, size)) => UnitSize::Coins(size),
-                Some((SizeUnit::Inverse, worth)) => UnitSize::Usd(worth),
-                None => UnitSize::Unknown,
-            },
+        // Recorders name BitMEX' contract of bitcoin in USD, of one USD each, otherwise than the exchange.
+        let is_bitcoin = layout.is_normalised && market.base == "BTC" && market.quote == "USD";
+        let size = match listed.own {
+            "bitmex" if is_bitcoin => Some(ContractSize::usd(Decimal::ONE)),
+            own => published_size(own, contract),
         };
+        let unit = size.map_or(UnitSize::Unknown, |contract| match contract.is_usd {
+            true => UnitSize::Usd(contract.size),
+            false => UnitSize::Coins(contract.size),
+        });
         let (symbol, coin) = (market.symbol(), market.coin());
         let is_named = |name: &str| name.contains(char::is_alphanumeric);
         if !is_named(&symbol) || !is_named(&coin) {
             return Err(wrong("not a contract: it names no coin"));
         }
         // A recorder may miss messages, so its file is never complete.
-        let is_sampled = venue.completeness() != Completeness::Complete && !is_fills;
+        let is_sampled = venue.completeness() != Completeness::Complete;
         Ok(Self {
             exchange: venue.name(),
             symbol,
@@ -214,7 +196,6 @@ impl FileMarket {
             price_kind: match layout.price {
                 PriceMeaning::Unknown => None,
                 PriceMeaning::Average => Some(PriceKind::AverageFill),
-                PriceMeaning::Fill => Some(PriceKind::Fill),
                 PriceMeaning::Listed => {
                     let kind = venue.price_kinds().first().copied();
                     Some(kind.unwrap_or(PriceKind::Fill))

@@ -32,7 +32,7 @@ pub use format::{Format, UnclearFile};
 pub(crate) use layout::{
     AmountMeaning, Clock, Label, OrderKey, SideMeaning, place,
 };
-pub(crate) use markets::{FileMarket, UNKNOWN_SIZE, UnitSize, coin_margined};
+pub(crate) use markets::{FileMarket, UnitSize, coin_margined};
 pub(crate) use node_fills::DELEVERAGED;
 pub(crate) use row_error::RowError;
 pub(crate) use text_rows::{FileHead, TextRows};

@@ -59,7 +59,7 @@ pub const EXCHANGES: [&str; 19] = [
 ];
 
 /// Alternative names of exchanges.
-const OTHER_NAMES: [(&str, &str); 21] = [
+const OTHER_NAMES: [(&str, &str); 24] = [
     ("binanceusdm", "binance"),
     ("binancecoinm", "binance"),
     ("binance-futures", "binance"),
@@ -73,6 +73,9 @@ const OTHER_NAMES: [(&str, &str); 21] = [
     ("dydx_v4", "dydx"),
     ("gateio", "gate"),
     ("gate.io", "gate"),
+    ("gate_io", "gate"),
+    ("binance-delivery", "binance"),
+    ("binance_delivery", "binance"),
     ("gate-io", "gate"),
     ("gate-io-futures", "gate"),
     ("huobi", "htx"),
@@ -103,12 +106,40 @@ const CHARTED: [&str; 16] = [
     "whitebit",
 ];
 
+/// Words that programs add to the name of an exchange, as in `binance_perpetual` (Hummingbot) and `BINANCEFTS`
+/// (CoinAPI).
+const MARKETS: [&str; 9] = [
+    "_perpetual",
+    "-perpetual",
+    "_futures",
+    "-futures",
+    "_swap",
+    "-swap",
+    "ftsc",
+    "fts",
+    "futures",
+];
+
 /// Normalizes an exchange name: lower case, `gateio` is `gate`, `huobi` is `htx` and `okex` is `okx`.
 #[must_use]
 pub fn exchange_name(text: &str) -> String {
     let name = text.trim().to_lowercase();
-    let own = OTHER_NAMES.iter().find(|(other, _)| *other == name);
-    own.map_or(name, |(_, own)| (*own).to_owned())
+    if EXCHANGES.contains(&name.as_str()) {
+        return name;
+    }
+    let other = |name: &str| {
+        let own = OTHER_NAMES.iter().find(|(other, _)| *other == name);
+        own.map(|(_, own)| *own)
+    };
+    if let Some(own) = other(&name) {
+        return own.to_owned();
+    }
+    let exchange = MARKETS.iter().find_map(|market| name.strip_suffix(market));
+    let known = exchange.and_then(|exchange| {
+        let own = EXCHANGES.into_iter().find(|own| *own == exchange);
+        own.or_else(|| other(exchange))
+    });
+    known.map_or(name, str::to_owned)
 }
 
 /// The supported exchange that `text` names; `None` if it is not supported.

@@ -16,7 +16,7 @@ use crate::feeds::dumps::Format;
 use crate::model::Vocabulary;
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
-use crate::python::ingest::raw::rates;
+use crate::python::ingest::raw::{contract_sizes, rates};
 use crate::python::runtime::logs;
 
 /// Lists the names of the file formats that can be ingested.
@@ -41,7 +41,7 @@ pub(crate) fn ingest_origin((id, source, files): GivenOrigin) -> IngestOrigin {
 #[pyfunction]
 #[pyo3(signature = (
     path, files, format, exchange, new_exchange, contracts, names, seen, stored, outcome, quote_rates=None,
-    dry_run=false, origin=None
+    dry_run=false, origin=None, contract_size=None
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -63,6 +63,7 @@ pub(crate) fn ingest_files(
     quote_rates: Option<&Bound<'_, PyDict>>,
     dry_run: bool,
     origin: Option<GivenOrigin>,
+    contract_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let format = format.map(|name| format_of(py, name)).transpose()?;
     let files = Files {
@@ -73,6 +74,7 @@ pub(crate) fn ingest_files(
         takes_new_exchanges: new_exchange,
         contracts: contracts.into_iter().map(Into::into).collect(),
         rates: rates(py, quote_rates)?,
+        sizes: contract_sizes(py, contract_size)?,
         is_dry_run: dry_run,
         ingest: origin.map(ingest_origin),
     };

@@ -11,20 +11,21 @@ use crate::collect::{
     Ingested, PositionsFault, Refused, TablePlaces, archive_positions,
     ingest_tables as ingest_all,
 };
-use crate::engine::each_in_base_units;
+use crate::engine::{OpenInterestUnit, each_in_base_units};
 use crate::market::wall_clock;
 use crate::model::{NotInCoins, ObservedBar, ObservedPosition};
+use crate::python::archive::writer::decimal;
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
 use crate::python::ingest::ingest::{
     GivenOrigin, ingest_origin, known_exchanges, put_outcome, watched,
 };
-use crate::python::ingest::raw::{column_fault, rates, raw_table, row_fault};
+use crate::python::ingest::raw::{column_fault, contract_sizes, rates, raw_table, row_fault};
 use crate::python::runtime::signals::interruptible;
 use crate::tables::{
     AmountColumn, BarColumns, ColumnFault, ContractBook, Defaults, InterestColumns, Judge, Judged,
-    RawTable, ReadRows, RowFault, TableKind, bar_table, first, interest_table, observed_bars,
-    observed_interest, order_table, read_bars, read_interest, read_orders,
+    OrderColumns, RawTable, ReadRows, RowFault, TableKind, bar_table, first, interest_table,
+    observed_bars, observed_interest, order_table, read_bars, read_interest, read_orders,
     read_positions,
 };
 
@@ -37,7 +38,7 @@ use crate::tables::{
 #[pyfunction]
 #[pyo3(signature = (
     path, orders, bars, open_interest, positions, exchange, new_exchange, contracts, seen, outcome, quote_rates=None,
-    dry_run=false, origin=None
+    dry_run=false, origin=None, contract_size=None
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -59,10 +60,12 @@ pub(crate) fn ingest_tables(
     quote_rates: Option<&Bound<'_, PyDict>>,
     dry_run: bool,
     origin: Option<GivenOrigin>,
+    contract_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let ingest = origin.map(ingest_origin);
     let mut known = known_exchanges(py, &path, exchange, new_exchange)?;
     let rates = rates(py, quote_rates)?;
+    let sizes = contract_sizes(py, contract_size)?;
     let raw = raw_tables([orders, bars, open_interest, positions])?;
     let defaults = Defaults {
         exchange: exchange.map(str::to_owned),
@@ -84,7 +87,14 @@ pub(crate) fn ingest_tables(
                     None
                 }
             };
-            let mut judge = Judge::new(wall_clock(), &rates, &mut book, &mut unknown, goes_on);
+            let mut judge = Judge::new(
+                wall_clock(),
+                &rates,
+                &sizes,
+                &mut book,
+                &mut unknown,
+                goes_on,
+            );
             let made = JudgedTables {
                 orders: judge.orders(read.orders).unwrap_or_default(),
                 bars: judge.bars(read.bars).unwrap_or_default(),
@@ -99,7 +109,9 @@ pub(crate) fn ingest_tables(
     let (mut judged, book) = judged.map_err(|fault| tables_fault(py, fault))?;
     // A misspelt exchange concerns the whole table, so the table is refused.
     judged.refuse_unknown_exchanges(py)?;
-    if judged.open_interest.columns.in_usd {
+    if judged.open_interest.columns.timestamp.is_empty() {
+        judged.open_interest.columns.in_usd = false;
+    } else {
         in_coins(py, &path, &mut judged)?;
     }
     let given = std::mem::take(&mut judged.positions);
@@ -158,7 +170,7 @@ fn raw_tables(
 
 /// The tables after reading, before validation.
 struct ReadTables {
-    orders: ReadRows<(GivenOrders, Vec<bool>)>,
+    orders: ReadRows<OrderColumns>,
     bars: ReadRows<BarColumns>,
     open_interest: ReadRows<InterestColumns>,
     positions: ReadRows<Vec<ObservedPosition>>,
@@ -269,21 +281,27 @@ fn whole<T: Default>(
     }
 }
 
-/// Converts open-interest readings from USD to coins. The prices come from the bars of the same call, or from the
+/// Converts open-interest readings from USD to coins, and checks those in coins against the traded volume. The prices
+/// come from the bars of the same call, or from the
 /// archive if there are none.
 ///
 /// If a reading has no price, its table is refused.
 fn in_coins(py: Python<'_>, path: &Path, judged: &mut JudgedTables) -> PyResult<()> {
-    let column = "open_interest_usd";
+    let unit = if judged.open_interest.columns.in_usd {
+        OpenInterestUnit::Usd
+    } else {
+        OpenInterestUnit::Base
+    };
+    let column = unit.column();
     let readings = observed_interest(&judged.open_interest.columns);
     let prices = one_series(&judged.bars.columns);
     let made: Vec<Result<f64, NotInCoins>> = if prices.is_empty() {
-        let made = ArchivePrices::new(path.to_owned()).priced(py, readings)?;
+        let made = ArchivePrices::new(path.to_owned()).priced(py, readings, unit)?;
         made.into_iter()
             .map(|made| made.map(|made| made.open_interest))
             .collect()
     } else {
-        let made = each_in_base_units(readings, prices);
+        let made = each_in_base_units(readings, unit, prices);
         let made = made.map_err(|fault| error::bad_table(py, &fault))?;
         made.into_iter()
             .map(|made| made.map(|made| made.open_interest))
@@ -292,8 +310,11 @@ fn in_coins(py: Python<'_>, path: &Path, judged: &mut JudgedTables) -> PyResult<
     let interest = &mut judged.open_interest;
     let mut coins = AmountColumn::with_capacity(made.len());
     for (row, made) in made.into_iter().enumerate() {
-        let exact = made.and_then(|value| {
-            crate::python::archive::writer::decimal(column, value).map_err(NotInCoins::NoAmount)
+        let given = interest.columns.open_interest.get(row);
+        let exact = made.and_then(|value| match (unit, given) {
+            // An amount in coins is stored as it is.
+            (OpenInterestUnit::Base, Some(given)) => Ok(given),
+            _ => decimal(column, value).map_err(NotInCoins::NoAmount),
         });
         let exact = exact.map_err(|why| {
             let place = interest.places.get(row).copied().unwrap_or(row);

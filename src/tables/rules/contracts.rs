@@ -1,6 +1,6 @@
 //! The contract that a symbol names, and the tables in which it is accepted.
 
-use crate::model::{NotOfCoin, Symbol, is_dollar};
+use crate::model::{NotOfCoin, Symbol, did_you_mean, is_dollar};
 
 /// The contract of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,10 +58,29 @@ impl Resolved {
         let Some(symbol) = &self.symbol else {
             return Some("blank; name a trading pair".to_owned());
         };
-        match symbol.gives_orders() {
+        if !symbol.is_clear() {
+            let meant = Symbol::guess(&self.spelled);
+            let meant =
+                meant.map_or_else(String::new, |meant| format!("; {}", did_you_mean(&meant)));
+            return Some(format!(
+                "not a spelling of a symbol that is understood{meant}"
+            ));
+        }
+        self.is_option()
+    }
+
+    /// Why rows of this contract are refused, if it is an option.
+    pub(super) fn is_option(&self) -> Option<String> {
+        match self.symbol.as_ref()?.gives_orders() {
             Err(why @ NotOfCoin::Option) => Some(why.to_string()),
             _ => None,
         }
+    }
+
+    /// The exchange that the symbol names, if it is another one than `exchange`.
+    pub(super) fn other_exchange(&self, exchange: &str) -> Option<&'static str> {
+        let named = self.symbol.as_ref()?.exchange()?;
+        (!exchange.is_empty() && named != exchange).then_some(named)
     }
 
     /// Why bars and open interest of this contract are refused.

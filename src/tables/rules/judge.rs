@@ -1,6 +1,7 @@
 //! The judge: the shared context of all rules, and the result of applying them.
 
 use crate::model::{Labels, Millis, exchange_name};
+use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted};
 use crate::tables::quote_rates::QuoteRates;
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::contract_book::ContractBook;
@@ -21,6 +22,7 @@ pub(crate) struct Judge<'a> {
     /// The latest instant that a row may have.
     pub(super) latest: Millis,
     pub(super) rates: &'a QuoteRates,
+    pub(super) sizes: &'a ContractSizes,
     /// The contract of the bars, and of the open interest, of each coin and exchange.
     pub(super) book: &'a mut ContractBook,
     exchanges: &'a mut ExchangeCheck<'a>,
@@ -45,6 +47,7 @@ impl<'a> Judge<'a> {
     pub(crate) fn new(
         now: Millis,
         rates: &'a QuoteRates,
+        sizes: &'a ContractSizes,
         book: &'a mut ContractBook,
         exchanges: &'a mut ExchangeCheck<'a>,
         goes_on: &'a mut dyn FnMut() -> bool,
@@ -53,6 +56,7 @@ impl<'a> Judge<'a> {
             now,
             latest: now.on(AHEAD),
             rates,
+            sizes,
             book,
             exchanges,
             goes_on,
@@ -68,6 +72,21 @@ impl<'a> Judge<'a> {
             self.is_stopped = !(self.goes_on)();
         }
         !self.is_stopped
+    }
+
+    /// How amounts of a contract in `unit` become coins. The error is the fault reason.
+    pub(super) fn counted(
+        &self,
+        unit: AmountUnit,
+        exchange: &str,
+        contract: &Resolved,
+    ) -> Result<Counted, &'static str> {
+        match &contract.symbol {
+            Some(symbol) => self
+                .sizes
+                .counted(unit, (exchange, &contract.spelled, symbol)),
+            None => Ok(Counted::Base(rust_decimal::Decimal::ONE)),
+        }
     }
 
     /// Whether `goes_on` stopped the checks.

@@ -30,7 +30,7 @@ def test_tardis_liquidations_have_the_order_side_and_the_receipt_time(tmp_path, 
     )
     done = liqdata.ingest(folder, file)
     assert (done.rows, done.new, sum(done.refused.values())) == (9, 7, 2)
-    assert any("the contract size is unknown" in reason for reason in done.refused)
+    assert any("the size of the contract is unknown" in reason for reason in done.refused)
     worth = {(row["exchange"], row["symbol"], row["side"]): row["value_usd"] for row in orders_of(folder)}
     assert worth == {
         ("binance", "BTCUSDT", "LONG"): 20_000,
@@ -76,7 +76,8 @@ def test_a_ticker_gives_open_interest_where_it_changes_and_every_five_minutes(tm
     assert (done.rows, done.new, done.repeated) == (8, 4, 2)
     assert done.refused == {
         "open_interest: blank": 1,
-        "open_interest: in contracts, and the contract size is unknown; give the rows as a table in coins": 1,
+        "open_interest: is in contracts, and the size of the contract is unknown; contract_size= gives it (a number, or "
+        "a table of symbol and contract_size)": 1,
     }
     with liqdata.open(folder) as market:
         read = [
