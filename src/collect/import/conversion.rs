@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::tables::{
     AmountUnit, BarColumns, ColumnFault, ContractSizes, Counted, Defaults, InputCell, InputCells,
-    InterestColumns, OrderColumns, RawTable, ReadRows, RowFault, TableKind, UNKNOWN_SIZE, exact_cell, other_length, read_bars, read_interest, read_orders,
+    InterestColumns, OrderColumns, RawTable, ReadRows, RowFault, TableKind, UNKNOWN_SIZE, column_of, exact_cell, other_length, read_bars, read_interest, read_orders,
     take_orders,
 };
 
@@ -86,13 +86,19 @@ impl<'a> Conversion<'a> {
     ) -> Result<Self, String> {
         let layout = table.layout;
         let kind = layout.format.kind();
-        let has = |ours: &str| table.columns.iter().any(|(name, _)| crate::tables::column_of(name) == Some(ours));
+        let has = |ours: &str| table.columns.iter().any(|(name, _)| column_of(name) == Some(ours));
         let of_klines = (layout.format == Format::BinanceKlines).then_some("binance");
         let exchange = layout.exchange.or(exchange).or(of_klines).map(exchange_name);
         if exchange.is_none() && !has("exchange") && kind != TableKind::Positions {
             return Err(
                 "nothing names the exchange of its rows: give exchange=, or a column \"exchange\""
                     .to_owned(),
+            );
+        }
+        let is_named = layout.is_named_by_file || name.symbol().is_some();
+        if !has("symbol") && !has("coin") && !is_named && kind != TableKind::Positions {
+            return Err(
+                "no symbol is known: name the file after it, as BTC_USDT-5m.csv".to_owned(),
             );
         }
         let refused = layout.refused.iter();
@@ -130,9 +136,9 @@ impl<'a> Conversion<'a> {
 
     /// Converts the first rows, to find faults of the whole file.
     pub(super) fn check(&mut self, batch: FileBatch) -> Result<(), String> {
-        let has = |ours: &str| self.table.columns.iter().any(|(name, _)| crate::tables::column_of(name) == Some(ours));
-        let is_stated = has("interval") || has("closes_at") || has("last_instant")
-            || self.table.columns.iter().any(|(name, _)| name == "last_instant");
+        let is_stated = self.table.columns.iter().any(|(name, _)| {
+            name == "last_instant" || matches!(column_of(name), Some("interval" | "closes_at"))
+        });
         let needs_length = matches!(self.table.layout.label, Label::End | Label::Start);
         let batch = self.convert(batch)?;
         let times = match &batch.rows {
@@ -193,9 +199,6 @@ impl<'a> Conversion<'a> {
         if kind == TableKind::Positions {
             count.rows = TableRows::Positions(found);
             return Ok(count);
-        }
-        if let Some(interval) = self.defaults.interval.filter(|_| kind == TableKind::Bars) {
-            self.defaults.interval = Some(interval);
         }
         let table = RawTable::new(found).map_err(|fault| column_fault(&fault))?;
         let table = table.with_names(self.table.header.clone());

@@ -373,14 +373,16 @@ fn table_of(
     } else if is(Format::OpenInterestUsd) {
         Format::OpenInterestUsd
     } else {
-        let kinds = [Format::Orders, Format::Bars, Format::OpenInterest];
-        let nearest = kinds
+        // The kind of which the file has most of the columns, and not the time and the symbol alone.
+        let kinds = [(Format::Orders, 5), (Format::Bars, 7), (Format::OpenInterest, 3)];
+        let lacks = kinds.map(|(kind, needs)| (kind, needs, lacking(kind, &meant)));
+        let nearest = lacks
             .into_iter()
-            .map(|kind| (kind, lacking(kind, &meant)))
-            .min_by_key(|(_, lacks)| lacks.len());
+            .filter(|(_, needs, lacks)| lacks.len() * 2 <= *needs)
+            .min_by_key(|(_, needs, lacks)| lacks.len() * 100 / needs);
         return Err(match nearest {
-            Some((nearest, lacks)) if lacks.len() < 4 => unlike(header, nearest, &lacks),
-            _ => format!("its columns ({}) do not match any format", shown(header)),
+            Some((nearest, _, lacks)) => unlike(header, nearest, &lacks),
+            None => format!("its columns ({}) do not match any format", shown(header)),
         });
     };
     if !is_named {
