@@ -51,7 +51,10 @@ const RESTRICTED: &[(&str, &[&str])] = &[
     ("uuid", &["archive"]),
     ("csv", &["feeds"]),
     ("zip", &["collect"]),
-    ("arrow_array", &["archive", "tables", "feeds", "collect", "python"]),
+    (
+        "arrow_array",
+        &["archive", "tables", "feeds", "collect", "python"],
+    ),
     ("arrow_schema", &["archive", "tables", "collect", "python"]),
     ("arrow_select", &["tables", "python"]),
     ("tokio_rustls", &["net", "server"]),

@@ -160,7 +160,8 @@ def ingest(
         raise BadQuery(msg, parameter="path")
     folder = to_be_made(placed(path))
     origin = None if dry_run else (_core.new_ingest_id(), source, [os.fspath(file) for file in files])
-    options = _Options(format, exchange, new_exchange, dry_run, rates(quote_rates), _contracts(folder), origin, sizes(contract_size))
+    known = (rates(quote_rates), _contracts(folder), origin, sizes(contract_size))
+    options = _Options(format, exchange, new_exchange, dry_run, *known)
     with contextlib.closing(bar(wanted=progress, total=None, what="ingest")) as shown:
         work = _Work(folder, options, shown)
         line = None

@@ -14,13 +14,11 @@ use crate::feeds::dumps::{
     AmountMeaning, Clock, DELEVERAGED, FileBatch, FileMarket, FileName, FileTable, Format, Label,
     OrderKey, SideMeaning, UnitSize, any_instant, coin_margined, place,
 };
-use crate::model::{
-    DecimalColumn, Labels, Millis, Side, Symbol, Vocabulary as _, exchange_name,
-};
+use crate::model::{DecimalColumn, Labels, Millis, Side, Symbol, Vocabulary as _, exchange_name};
 use crate::tables::{
     AmountUnit, BarColumns, ColumnFault, ContractSizes, Counted, Defaults, InputCell, InputCells,
-    InterestColumns, OrderColumns, RawTable, ReadRows, RowFault, TableKind, UNKNOWN_SIZE, column_of, exact_cell, other_length, read_bars, read_interest, read_orders,
-    take_orders,
+    InterestColumns, RawTable, ReadRows, RowFault, TableKind, UNKNOWN_SIZE, UnvaluedOrders,
+    column_of, exact_cell, other_length, read_bars, read_interest, read_orders, take_orders,
 };
 
 /// Interval in milliseconds after which unchanged open interest of a ticker is returned again.
@@ -35,7 +33,7 @@ const IN_CONTRACTS: [&str; 4] = ["bitmex", "gate", "kucoin", "mexc"];
 /// The rows of one kind of table.
 #[derive(Debug)]
 pub(super) enum TableRows {
-    Orders(ReadRows<OrderColumns>),
+    Orders(ReadRows<UnvaluedOrders>),
     Bars(ReadRows<BarColumns>),
     OpenInterest(ReadRows<InterestColumns>),
     /// Positions are judged together, so their columns are only collected.
@@ -86,9 +84,18 @@ impl<'a> Conversion<'a> {
     ) -> Result<Self, String> {
         let layout = table.layout;
         let kind = layout.format.kind();
-        let has = |ours: &str| table.columns.iter().any(|(name, _)| column_of(name) == Some(ours));
+        let has = |ours: &str| {
+            table
+                .columns
+                .iter()
+                .any(|(name, _)| column_of(name) == Some(ours))
+        };
         let of_klines = (layout.format == Format::BinanceKlines).then_some("binance");
-        let exchange = layout.exchange.or(exchange).or(of_klines).map(exchange_name);
+        let exchange = layout
+            .exchange
+            .or(exchange)
+            .or(of_klines)
+            .map(exchange_name);
         if exchange.is_none() && !has("exchange") && kind != TableKind::Positions {
             return Err(
                 "nothing names the exchange of its rows: give exchange=, or a column \"exchange\""
@@ -148,17 +155,26 @@ impl<'a> Conversion<'a> {
                 {
                     return Err(why);
                 }
-                spacing(&read.columns.exchange, &read.columns.symbol, &read.columns.timestamp)
+                spacing(
+                    &read.columns.exchange,
+                    &read.columns.symbol,
+                    &read.columns.timestamp,
+                )
             }
-            TableRows::OpenInterest(read) => {
-                spacing(&read.columns.exchange, &read.columns.symbol, &read.columns.timestamp)
-            }
+            TableRows::OpenInterest(read) => spacing(
+                &read.columns.exchange,
+                &read.columns.symbol,
+                &read.columns.timestamp,
+            ),
             _ => None,
         };
         if needs_length && self.defaults.interval.is_none() {
             let length = times.filter(|length| length % Millis::MINUTE == 0);
             if length.is_none() {
-                return Err(format!("the bar interval is unknown: {}", crate::tables::HOW));
+                return Err(format!(
+                    "the bar interval is unknown: {}",
+                    crate::tables::HOW
+                ));
             }
             self.defaults.interval = length;
         }
@@ -172,7 +188,9 @@ impl<'a> Conversion<'a> {
         let FileBatch { columns, lines, .. } = batch;
         let rows = lines.len();
         let layout = self.table.layout;
-        let (ours, others) = columns.split_at_checked(self.table.columns.len()).unwrap_or((&columns, &[]));
+        let (ours, others) = columns
+            .split_at_checked(self.table.columns.len())
+            .unwrap_or((&columns, &[]));
         let mut faults = self.refused(others, rows);
         let names = self.table.columns.iter().map(|(name, _)| name.clone());
         let mut found: Vec<(String, InputCells)> = names
@@ -206,7 +224,9 @@ impl<'a> Conversion<'a> {
         match kind {
             TableKind::Orders => {
                 let read = read_orders(&table, &self.defaults, &mut goes_on);
-                let read = read.map_err(|fault| column_fault(&fault))?.ok_or_else(stopped)?;
+                let read = read
+                    .map_err(|fault| column_fault(&fault))?
+                    .ok_or_else(stopped)?;
                 let mut read = read;
                 explain(&mut read.faults, &mut faults);
                 let faulty = self.order_faults(&table, &mut read, &is_order_price);
@@ -214,7 +234,7 @@ impl<'a> Conversion<'a> {
                 let (read, dropped) = without(read, &faults, &skipped, |orders, rows| {
                     let unvalued = rows.iter();
                     let unvalued = unvalued.filter_map(|row| orders.is_unvalued.get(*row).copied());
-                    OrderColumns {
+                    UnvaluedOrders {
                         given: take_orders(&orders.given, rows),
                         is_unvalued: unvalued.collect(),
                         unit: orders.unit,
@@ -225,7 +245,9 @@ impl<'a> Conversion<'a> {
             }
             TableKind::Bars => {
                 let read = read_bars(&table, &self.defaults, &mut goes_on);
-                let mut read = read.map_err(|fault| column_fault(&fault))?.ok_or_else(stopped)?;
+                let mut read = read
+                    .map_err(|fault| column_fault(&fault))?
+                    .ok_or_else(stopped)?;
                 explain(&mut read.faults, &mut faults);
                 self.bar_faults(&mut read, &mut faults);
                 let (read, _) = without(read, &faults, &skipped, BarColumns::take);
@@ -233,7 +255,9 @@ impl<'a> Conversion<'a> {
             }
             _ => {
                 let read = read_interest(&table, &self.defaults, &mut goes_on);
-                let mut read = read.map_err(|fault| column_fault(&fault))?.ok_or_else(stopped)?;
+                let mut read = read
+                    .map_err(|fault| column_fault(&fault))?
+                    .ok_or_else(stopped)?;
                 explain(&mut read.faults, &mut faults);
                 let unchanged = self.interest_faults(&table, &mut read, &mut faults);
                 let (read, dropped) = without(read, &faults, &unchanged, InterestColumns::take);
@@ -259,7 +283,11 @@ impl<'a> Conversion<'a> {
                     Some(is) => is.to_string(),
                     None => text(&cells.at(row)),
                 };
-                let is = |words: &[&str]| words.iter().any(|one| one.eq_ignore_ascii_case(word.trim()));
+                let is = |words: &[&str]| {
+                    words
+                        .iter()
+                        .any(|one| one.eq_ignore_ascii_case(word.trim()))
+                };
                 if is(rule.refused) || !rule.allowed.is_empty() && !is(rule.allowed) {
                     let name = rule.column.first().copied().unwrap_or_default();
                     faults.insert(row, (name, rule.reason.to_owned(), word));
@@ -291,7 +319,9 @@ impl<'a> Conversion<'a> {
         };
         let are: Vec<bool> = (0..coins.len()).map(of_row).collect();
         if are.contains(&true)
-            && let Some((_, cells)) = found.iter_mut().find(|(name, _)| names.contains(&name.as_str()))
+            && let Some((_, cells)) = found
+                .iter_mut()
+                .find(|(name, _)| names.contains(&name.as_str()))
         {
             *cells = chosen(&are, &coins, cells);
         }
@@ -330,12 +360,12 @@ impl<'a> Conversion<'a> {
     fn order_faults(
         &mut self,
         table: &RawTable,
-        read: &mut ReadRows<OrderColumns>,
+        read: &mut ReadRows<UnvaluedOrders>,
         is_order_price: &[bool],
     ) -> BTreeMap<usize, RowReason> {
         let mut faults = BTreeMap::new();
         let layout = self.table.layout;
-        let OrderColumns {
+        let UnvaluedOrders {
             given: orders,
             is_unvalued,
             ..
@@ -348,7 +378,10 @@ impl<'a> Conversion<'a> {
                 let contract = contracts.get(row).unwrap_or_default();
                 let exchange = orders.exchange.get(row).unwrap_or_default();
                 let values = values(orders, row);
-                *key = self.seen.repeated(exchange, contract, values).unwrap_or_default();
+                *key = self
+                    .seen
+                    .repeated(exchange, contract, values)
+                    .unwrap_or_default();
             }
             let blank = || std::iter::repeat_n("", rows).collect::<Labels>();
             orders.coin.get_or_insert_with(blank);
@@ -414,7 +447,9 @@ impl<'a> Conversion<'a> {
                 }
                 (OrderKey::Id(writer), Some(id)) => format!("{writer}|{contract}|{id}"),
                 (OrderKey::Id("tardis"), None) => {
-                    let micros = table.get("timestamp_text").map(|cells| text(&cells.at(place)));
+                    let micros = table
+                        .get("timestamp_text")
+                        .map(|cells| text(&cells.at(place)));
                     let micros = micros.unwrap_or_else(|| at.0.to_string());
                     format!("tardis|{contract}|{side_word}|{micros}|{amount}|{price}")
                 }
@@ -460,7 +495,8 @@ impl<'a> Conversion<'a> {
         for row in 0..bars.timestamp.len() {
             let place = read.places.get(row).copied().unwrap_or_default();
             if layout.amount == AmountMeaning::Usd {
-                let [high, low, usd] = [&bars.high, &bars.low, &bars.volume].map(|one| one.get(row));
+                let [high, low, usd] =
+                    [&bars.high, &bars.low, &bars.volume].map(|one| one.get(row));
                 let volume = in_coins(usd, high, low);
                 if volume.is_none() {
                     let reason = "does not fit a decimal in coins".to_owned();
@@ -472,7 +508,11 @@ impl<'a> Conversion<'a> {
             if layout.label == Label::End
                 && let (Some(at), Some(interval)) = (
                     bars.timestamp.get_mut(row),
-                    bars.interval.get(row).copied().flatten().or(self.defaults.interval),
+                    bars.interval
+                        .get(row)
+                        .copied()
+                        .flatten()
+                        .or(self.defaults.interval),
                 )
             {
                 *at = at.back(interval);
@@ -514,7 +554,10 @@ impl<'a> Conversion<'a> {
                     faults.insert(*place, fault);
                 }
                 Ok(market) if in_coins && market.unit != UnitSize::Coins(Decimal::ONE) => {
-                    faults.insert(*place, ("volume", UNKNOWN_SIZE.to_owned(), contract.to_owned()));
+                    faults.insert(
+                        *place,
+                        ("volume", UNKNOWN_SIZE.to_owned(), contract.to_owned()),
+                    );
                 }
                 Ok(_) => {}
             }
@@ -571,7 +614,10 @@ impl<'a> Conversion<'a> {
                 Ok(Ok((made, _))) => coins.push(made),
                 Ok(Err(why)) => {
                     coins.push(Decimal::ZERO);
-                    faults.insert(*place, ("open_interest", why.to_owned(), contract.to_owned()));
+                    faults.insert(
+                        *place,
+                        ("open_interest", why.to_owned(), contract.to_owned()),
+                    );
                 }
                 Err(_) => coins.push(Decimal::ZERO),
             }
@@ -621,7 +667,8 @@ impl MarketColumns {
         contracts: &Labels,
         market: Result<FileMarket, RowReason>,
     ) {
-        self.known.insert(Self::codes(row, exchanges, contracts), market);
+        self.known
+            .insert(Self::codes(row, exchanges, contracts), market);
     }
 
     fn kind(&mut self, kind: Option<&str>) {
@@ -632,7 +679,8 @@ impl MarketColumns {
         if market.is_none() {
             self.kind(None);
         }
-        self.exchange.push(market.map_or("", |market| market.exchange));
+        self.exchange
+            .push(market.map_or("", |market| market.exchange));
         self.symbol.push(market.map_or("", |market| &market.symbol));
         self.coin.push(market.map_or("", |market| &market.coin));
         self.completeness
@@ -701,14 +749,12 @@ fn without<T>(
             .collect();
         read.faults
             .retain(|fault| !faults.contains_key(&fault.row) && !is_skipped(&fault.row));
-        read.faults.extend(
-            faults
-                .iter()
-                .filter(|(row, _)| !is_skipped(row))
-                .map(|(row, (column, reason, shown))| {
+        read.faults
+            .extend(faults.iter().filter(|(row, _)| !is_skipped(row)).map(
+                |(row, (column, reason, shown))| {
                     RowFault::new(*row, column, reason.clone(), shown.clone())
-                }),
-        );
+                },
+            ));
         if good.len() < read.places.len() {
             read.columns = take(&read.columns, &good);
             let places = good.iter().filter_map(|row| read.places.get(*row).copied());
@@ -826,7 +872,12 @@ fn boolean(column: &ArrayRef, row: usize) -> Option<bool> {
 
 /// The fills that liquidated nobody, or an account that was deleveraged.
 fn skipped_fills(found: &[(String, InputCells)], rows: usize) -> Vec<usize> {
-    let column = |wanted: &str| found.iter().find(|(name, _)| name == wanted).map(|(_, cells)| cells);
+    let column = |wanted: &str| {
+        found
+            .iter()
+            .find(|(name, _)| name == wanted)
+            .map(|(_, cells)| cells)
+    };
     let liquidated = column("is_liquidation");
     let direction = column("direction");
     (0..rows)
@@ -842,8 +893,15 @@ fn skipped_fills(found: &[(String, InputCells)], rows: usize) -> Vec<usize> {
 
 /// Reads the side of fills, and finds faults of their coin and side.
 fn fills(found: &mut [(String, InputCells)], faults: &mut BTreeMap<usize, RowReason>) {
-    let column = |wanted: &str| found.iter().find(|(name, _)| name == wanted).map(|(_, cells)| cells);
-    let cell = |name: &str, row: usize| column(name).map_or_else(String::new, |cells| text(&cells.at(row)));
+    let column = |wanted: &str| {
+        found
+            .iter()
+            .find(|(name, _)| name == wanted)
+            .map(|(_, cells)| cells)
+    };
+    let cell = |name: &str, row: usize| {
+        column(name).map_or_else(String::new, |cells| text(&cells.at(row)))
+    };
     let rows = column("side").map_or(0, InputCells::len);
     let mut sides = Vec::with_capacity(rows);
     for row in 0..rows {
@@ -851,10 +909,16 @@ fn fills(found: &mut [(String, InputCells)], faults: &mut BTreeMap<usize, RowRea
         let before = column("start_position").and_then(|cells| exact_cell(&cells.at(row)));
         let word = cell("side", row);
         let mut fault = |column: &'static str, reason: &str, shown: &str| {
-            faults.entry(row).or_insert((column, reason.to_owned(), shown.to_owned()));
+            faults
+                .entry(row)
+                .or_insert((column, reason.to_owned(), shown.to_owned()));
         };
         if coin.contains(':') || !quote.is_empty() && quote != "USDC" {
-            fault("coin", "the quote currency of this builder's market is unknown", &coin);
+            fault(
+                "coin",
+                "the quote currency of this builder's market is unknown",
+                &coin,
+            );
         } else if coin.contains(['/', '@', '#', '+']) {
             fault("coin", "not a perpetual contract", &coin);
         }
@@ -867,7 +931,11 @@ fn fills(found: &mut [(String, InputCells)], faults: &mut BTreeMap<usize, RowRea
                 "BUY"
             }
             ("A" | "B" | "sell" | "buy", None) => {
-                fault("startPosition", "not an exact decimal", &cell("start_position", row));
+                fault(
+                    "startPosition",
+                    "not an exact decimal",
+                    &cell("start_position", row),
+                );
                 "BUY"
             }
             (other, _) => {

@@ -22,9 +22,9 @@ use crate::collect::import::refused::{Refused, refuse, refuse_all};
 use crate::feeds::dumps::{FileName, Format, UnclearFile, detect};
 use crate::model::{Millis, ObservedPosition, TimeRange, sort_small};
 use crate::tables::{
-    BarColumns, ContractBook, ContractSizes, ExchangeAttribution, InputCells, InterestColumns, Judge, QuoteRates, RawTable,
-    ReadRows, RowFault, UnknownExchange, append_orders, bar_table, first, interest_table, order_table,
-    Spacings, read_positions,
+    BarColumns, ContractBook, ContractSizes, ExchangeAttribution, InputCells, InterestColumns,
+    Judge, QuoteRates, RawTable, ReadRows, RowFault, Spacings, UnknownExchange, append_orders,
+    bar_table, first, interest_table, order_table, read_positions,
 };
 
 /// Number of rows in a full lot.
@@ -225,7 +225,9 @@ pub fn ingest(
                 }
                 Ok(conversion.table.layout.format)
             })?;
-            let format = opened.flatten().map_err(|message| unclear(&source.name, message))?;
+            let format = opened
+                .flatten()
+                .map_err(|message| unclear(&source.name, message))?;
             part.left += 1;
             found.push((source, format, number));
         }
@@ -238,11 +240,11 @@ pub fn ingest(
         };
         place(one).cmp(&place(other))
     });
-    let writer = if files.is_dry_run {
-        None
-    } else {
-        Some(Archive::create_or_open(path)?)
-    };
+    // A new archive is created with its first rows.
+    let is_begun = !files.is_dry_run && Archive::read_if_begun(path)?.is_some();
+    let writer = is_begun
+        .then(|| Archive::create_or_open(path))
+        .transpose()?;
     let mut intake = Intake {
         writer,
         attribution,
@@ -259,6 +261,7 @@ pub fn ingest(
         sessions: Vec::new(),
         book: ContractBook::default(),
         ingest: files.ingest.as_ref(),
+        is_dry_run: files.is_dry_run,
         path,
         exchange,
     };
@@ -282,7 +285,9 @@ pub fn ingest(
             let mut conversion = conversion(source, &rows, files)?;
             Ok(intake.file(rows, &mut conversion, source))
         })?;
-        let went_on = opened.flatten().map_err(|message| unclear(&source.name, message))?;
+        let went_on = opened
+            .flatten()
+            .map_err(|message| unclear(&source.name, message))?;
         if !went_on? {
             return Ok(intake.end(false));
         }
@@ -299,7 +304,13 @@ fn conversion<'a>(
 ) -> Result<Conversion<'a>, String> {
     let table = detect(&source.name, rows.head(), files.format)?;
     let exchange = files.exchange.as_deref();
-    Conversion::new(table, &source.name, exchange, &files.sizes, source.written_at())
+    Conversion::new(
+        table,
+        &source.name,
+        exchange,
+        &files.sizes,
+        source.written_at(),
+    )
 }
 
 fn unclear(name: &FileName, message: String) -> UnclearFile {
@@ -342,8 +353,9 @@ impl Lot {
 
 /// Stores the rows of files in an archive.
 struct Intake<'a> {
-    /// `None` in a dry run.
+    /// `None` in a dry run, and before the first rows of a new archive.
     writer: Option<Writer>,
+    is_dry_run: bool,
     attribution: ExchangeAttribution,
     rates: &'a QuoteRates,
     sizes: &'a ContractSizes,
@@ -462,7 +474,11 @@ impl Intake<'_> {
             }
         })?;
         for mut refused in refused {
-            let row = refused.place.rsplit(':').next().and_then(|row| row.parse().ok());
+            let row = refused
+                .place
+                .rsplit(':')
+                .next()
+                .and_then(|row| row.parse().ok());
             let row = row.and_then(|row: usize| places.get(row)).copied();
             refused.place = format!("{}:{}", name.shown, row.unwrap_or_default());
             refuse_all(&mut self.done.refused, &refused);
@@ -471,9 +487,7 @@ impl Intake<'_> {
             }
         }
         let lot = &mut self.lot;
-        lot.places
-            .positions
-            .extend(rows.iter().map(|_| (file, 0)));
+        lot.places.positions.extend(rows.iter().map(|_| (file, 0)));
         lot.positions.extend(rows);
         Ok(())
     }
@@ -629,7 +643,7 @@ impl Intake<'_> {
 
     /// Reports the files of which all accepted rows are stored.
     fn report_finished(&mut self) {
-        if self.writer.is_none() {
+        if self.is_dry_run {
             return;
         }
         let contracts = contracts(&self.book);
@@ -654,8 +668,15 @@ impl Intake<'_> {
     fn store(&mut self) -> Result<bool, ArchiveError> {
         let lot = std::mem::take(&mut self.lot);
         let sessions = std::mem::take(&mut self.sessions);
-        let Some(writer) = &mut self.writer else {
+        if self.is_dry_run {
             self.done.new += lot.len() as u64;
+            return Ok(true);
+        }
+        if self.writer.is_none() && (lot.len() > 0 || !sessions.is_empty()) {
+            self.writer = Some(Archive::create_or_open(self.path)?);
+        }
+        let Some(writer) = &mut self.writer else {
+            self.report_finished();
             return Ok(true);
         };
         let (should_continue, read) = (&mut *self.should_continue, self.done.rows);
@@ -748,7 +769,9 @@ impl FileProgress {
             let completeness = completeness.and_then(|column| column.get(row).copied());
             let completeness = completeness.unwrap_or(Completeness::Unknown);
             self.covered.add(exchange, completeness, *at, *received_at);
-            self.is_unsorted |= self.latest.is_some_and(|latest| *at < latest.back(Millis::DAY));
+            self.is_unsorted |= self
+                .latest
+                .is_some_and(|latest| *at < latest.back(Millis::DAY));
             self.latest = self.latest.max(Some(*at));
         }
     }

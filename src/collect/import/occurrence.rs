@@ -53,7 +53,12 @@ impl Occurrences {
     ///
     /// Equal lines are distinct orders, because nothing marks one of them as a duplicate. From the second equal line
     /// on, the key ends in the number of the occurrence. The first one has the key of its values.
-    pub(super) fn repeated(&mut self, exchange: &str, contract: &str, order: OrderValues) -> Option<String> {
+    pub(super) fn repeated(
+        &mut self,
+        exchange: &str,
+        contract: &str,
+        order: OrderValues,
+    ) -> Option<String> {
         let (side, timestamp, qty, price) = order;
         let said = Said {
             exchange: self.names.code(exchange),

@@ -9,7 +9,10 @@ use std::collections::{BTreeMap, HashMap};
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::collect::import::refused::{Refused, refuse};
-use crate::model::{Millis, ObservedPosition, PositionRow, Symbol, exchange_name, nearest_f64};
+use crate::model::{
+    Millis, ObservedPosition, PositionRow, Symbol, did_you_mean, exchange_name, nearest_f64,
+    product,
+};
 
 /// Maximum difference between a price and the market price, as a fraction of the market price.
 const APART: f64 = 0.10;
@@ -138,9 +141,18 @@ fn row(
     let exchange = one.exchange.as_deref().or(exchange).map(exchange_name);
     let exchange =
         exchange.ok_or_else(|| unclear("exchange", "is missing, and exchange= is not given"))?;
-    let coin = coin(one.coin, one.symbol).map_err(|(column, message)| (place, column, message))?;
+    let (coin, scale) =
+        coin(one.coin, one.symbol).map_err(|(column, message)| (place, column, message))?;
+    let of_one = |price: Decimal| {
+        let of_one = price.checked_div(Decimal::from(scale));
+        of_one.unwrap_or(price).normalize()
+    };
     let stated = one.current_price.filter(|price| *price > Decimal::ZERO);
-    let qty = match (one.qty, stated) {
+    let stated = stated.map(of_one);
+    let scaled = one.qty.map(|qty| {
+        product(qty, Decimal::from(scale)).ok_or_else(|| unclear("qty", "is too large"))
+    });
+    let qty = match (scaled.transpose()?, stated) {
         (Some(qty), _) => qty,
         (None, Some(price)) => one
             .value_usd
@@ -171,10 +183,10 @@ fn row(
         coin,
         side: one.side,
         qty,
-        entry_price: one.entry_price,
+        entry_price: one.entry_price.map(of_one),
         leverage: one.leverage,
         margin_mode: one.margin_mode,
-        liquidation_price: one.liquidation_price,
+        liquidation_price: one.liquidation_price.map(of_one),
         value_usd: one.value_usd,
         observed_at: one.observed_at.unwrap_or(one.timestamp),
         timestamp: one.timestamp,
@@ -183,8 +195,24 @@ fn row(
     Ok((row, if price.is_finite() { price } else { 0.0 }))
 }
 
-/// The coin of a row from its columns `coin` and `symbol`, which must agree if both are present.
-fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'static str, String)> {
+/// The coin of a row, and the coins per listed unit, from its columns `coin` and `symbol`, which must agree if both are
+/// present.
+fn coin(
+    coin: Option<String>,
+    symbol: Option<String>,
+) -> Result<(String, u32), (&'static str, String)> {
+    for (column, name) in [("coin", &coin), ("symbol", &symbol)] {
+        let name = name.as_deref().unwrap_or_default();
+        if Symbol::read(name).is_some_and(|symbol| !symbol.is_clear()) {
+            let meant = Symbol::guess(name).map_or_else(String::new, |meant| did_you_mean(&meant));
+            let message =
+                format!("{name:?} is not a spelling of a symbol that is understood; {meant}");
+            return Err((column, message));
+        }
+    }
+    let scale = [&symbol, &coin].into_iter().flatten().next();
+    let scale = scale.and_then(|name| Symbol::read(name));
+    let scale = scale.map_or(1, |symbol| symbol.scale());
     let read = |name: &String| {
         Symbol::read(name).map_or_else(|| name.clone(), |symbol| symbol.coin().to_owned())
     };
@@ -196,7 +224,7 @@ fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'stati
             );
             Err(("coin", message))
         }
-        (Some(name), _) | (None, Some(name)) => Ok(read(&name)),
+        (Some(name), _) | (None, Some(name)) => Ok((read(&name), scale)),
         (None, None) => {
             let message = "is missing, and so is symbol; one of the two is needed";
             Err(("coin", message.to_owned()))

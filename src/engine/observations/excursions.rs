@@ -23,7 +23,8 @@ const LONGEST: usize = 12;
 /// another level follows them.
 const LEADING: usize = 3;
 
-/// Minimum time that a run of open interest readings may last, in milliseconds, however many readings it has.
+/// Time that a run of open interest readings may last, in milliseconds, however many readings it has. A run that is too
+/// far from the level for positions may also last [`LONGEST`] readings.
 const LASTING: i64 = Millis::HOUR;
 
 /// Positions do not change open interest by more than this factor from one reading to the next.
@@ -392,15 +393,24 @@ impl OpenInterestJudge {
             let (read, last) = self.last;
             let is_steady = || ratio(last, value).ln() <= NEAR.ln() * self::growth(read, row.at);
             let half = OPEN_INTEREST.ln() * growth / 2.0;
-            let is_back =
-                apart <= NEAR.ln() * growth || self.is_break && apart <= half && is_steady();
+            // A smaller jump that lasts is a move of the market, wherever it goes later.
+            let has_lasted = self.runs.lasted(row.at) >= LASTING;
+            let is_back = if self.is_break {
+                apart <= NEAR.ln() * growth || apart <= half && is_steady()
+            } else {
+                apart <= NEAR.ln() * growth && !has_lasted
+            };
             if is_back {
                 self.runs.came_back(row.at);
                 self.judged();
                 return self.accept(row, value);
             }
-            if self.runs.is_longest() && self.runs.lasted(row.at) >= LASTING {
-                self.runs.stayed(row.at);
+            if has_lasted && (!self.is_break || self.runs.is_longest()) {
+                if self.is_break {
+                    self.runs.stayed(row.at);
+                } else {
+                    self.runs.moved(row.at);
+                }
                 self.judged();
                 self.level = Some(self.last);
                 return self.take(row, value);
@@ -583,6 +593,9 @@ mod tests {
         assert_eq!(left_out(&readings(20, &shallow)), [20, 21, 22, 23, 24]);
         let flicker = [140.0, 100.0, 140.0, 140.0, 102.0, 140.0, 101.0];
         assert_eq!(left_out(&readings(20, &flicker)), [20, 22, 23, 25]);
+        // Over more than an hour, a smaller jump is a move of the market.
+        let slow = [140.0; 12];
+        assert_eq!(left_out(&readings(20, &slow)), [0; 0]);
         // A climb that goes on past the old level ends where readings are steady near it.
         assert_eq!(left_out(&readings(30, &[10.0, 70.0, 71.0, 72.0])), [30, 31]);
     }

@@ -15,6 +15,12 @@ use crate::model::{Bar, Millis, ObservedOpenInterest};
 /// Maximum age of an open interest reading in a sum, in milliseconds.
 pub const FRESH: i64 = 15 * Millis::MINUTE;
 
+/// Minimum number of readings that show a steady factor between two levels.
+const STEADY: usize = 10;
+
+/// Maximum difference of the logarithms of a steady factor.
+const ALIKE: f64 = 0.06;
+
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     timestamp: Millis,
@@ -100,6 +106,45 @@ impl OpenInterestSeries {
             }
         }
         counts
+    }
+
+    /// The factor between the levels of each exchange of which many readings left the level by one steady factor, as those of
+    /// two sources do.
+    ///
+    /// Counts readings from `start` on that were judged outliers by `end`.
+    pub fn factors(&self, start: Millis, end: Millis) -> BTreeMap<String, f64> {
+        let left_out = self.excursions.left_out(Some(end));
+        if left_out.len() < STEADY {
+            return BTreeMap::new();
+        }
+        let mut left_out = left_out.into_iter().peekable();
+        let mut levels: Vec<Option<f64>> = vec![None; self.venues.len()];
+        let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); self.venues.len()];
+        for (place, reading) in self.observed().iter().enumerate() {
+            let is_left_out = left_out.next_if_eq(&place).is_some();
+            let (Some(level), Some(ratios)) =
+                (levels.get_mut(reading.venue), ratios.get_mut(reading.venue))
+            else {
+                continue;
+            };
+            match level {
+                Some(level) if is_left_out && reading.timestamp >= start => {
+                    let ratio = (reading.open_interest / *level).ln().abs();
+                    ratios.push(ratio);
+                }
+                level if !is_left_out => *level = Some(reading.open_interest),
+                _ => {}
+            }
+        }
+        let of_venues = self.venues.iter().zip(ratios);
+        let steady = of_venues.filter_map(|(venue, mut ratios)| {
+            ratios.sort_by(f64::total_cmp);
+            let (least, most) = (ratios.first()?, ratios.last()?);
+            let is_steady = ratios.len() >= STEADY && most - least <= ALIKE;
+            let usual = ratios.get(ratios.len() / 2).filter(|_| is_steady)?;
+            Some((venue.clone()?, usual.exp()))
+        });
+        steady.collect()
     }
 
     /// Readings of one exchange, judged separately. `bars` are the bars of the coin.

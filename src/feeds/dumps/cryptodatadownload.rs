@@ -21,7 +21,10 @@ pub(super) fn table(
     let places = [&["open"], &["high"], &["low"], &["close"]].map(|names| place(header, names));
     let unix = place(header, &["unix", "unix timestamp", "unix_timestamp"]);
     let date = place(header, &["date"]);
-    let lower: Vec<String> = header.iter().map(|name| name.trim().to_lowercase()).collect();
+    let lower: Vec<String> = header
+        .iter()
+        .map(|name| name.trim().to_lowercase())
+        .collect();
     let currencies: Vec<(usize, &str)> = lower
         .iter()
         .enumerate()
@@ -44,9 +47,16 @@ pub(super) fn table(
         }
         (None, currencies) => volume_of(currencies, pair.as_deref())?,
     };
-    let found = [("timestamp", unix.or(date)), ("date", date), ("symbol", symbol)];
+    let found = [
+        ("timestamp", unix.or(date)),
+        ("date", date),
+        ("symbol", symbol),
+    ];
     let prices = prices.into_iter().zip(places);
-    let columns = found.into_iter().chain(prices).chain([("volume", Some(volume))]);
+    let columns = found
+        .into_iter()
+        .chain(prices)
+        .chain([("volume", Some(volume))]);
     let columns = columns.filter_map(|(name, place)| Some((name.to_owned(), place?)));
     let layout = Layout {
         format: if is_in_usd {
@@ -73,10 +83,7 @@ pub(super) fn table(
 /// Returns the volume column to use, and whether it is in USD.
 ///
 /// The column in coins is preferred to the column in USD.
-fn volume_of(
-    currencies: &[(usize, &str)],
-    pair: Option<&str>,
-) -> Result<(usize, bool), String> {
+fn volume_of(currencies: &[(usize, &str)], pair: Option<&str>) -> Result<(usize, bool), String> {
     let pair = pair.ok_or("no symbol is known: name the file after it, as BTC_USDT-5m.csv")?;
     let read = Symbol::read(pair).ok_or_else(|| format!("its symbol ({pair}) names no coin"))?;
     let base = read

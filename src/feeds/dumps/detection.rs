@@ -49,29 +49,64 @@ const MAY_BE: [(&str, &[&str]); 5] = [
     (
         "timestamp",
         &[
-            "ts_ms", "event_time", "eventtime", "time_ms", "timestamp_ms", "created_at",
-            "createtime", "create_time", "created_time", "updatedtime", "trade_time", "unix",
+            "ts_ms",
+            "event_time",
+            "eventtime",
+            "time_ms",
+            "timestamp_ms",
+            "created_at",
+            "createtime",
+            "create_time",
+            "created_time",
+            "updatedtime",
+            "trade_time",
+            "unix",
         ],
     ),
     (
         "symbol",
         &[
-            "instrument", "market", "contract", "ticker", "instid", "inst_id", "product_id",
-            "instrument_name", "instrument_id",
+            "instrument",
+            "market",
+            "contract",
+            "ticker",
+            "instid",
+            "inst_id",
+            "product_id",
+            "instrument_name",
+            "instrument_id",
         ],
     ),
     (
         "qty",
         &[
-            "size", "amount", "sz", "contracts", "vol", "volume", "origqty", "position_size",
+            "size",
+            "amount",
+            "sz",
+            "contracts",
+            "vol",
+            "volume",
+            "origqty",
+            "position_size",
             "base_amount",
         ],
     ),
     (
         "price",
-        &["px", "avg_price", "average_price", "avgprice", "bkpx", "liq_price", "fill_price"],
+        &[
+            "px",
+            "avg_price",
+            "average_price",
+            "avgprice",
+            "bkpx",
+            "liq_price",
+            "fill_price",
+        ],
     ),
-    ("open_interest", &["openinterest", "open_interest_amount", "sum_open_interest"]),
+    (
+        "open_interest",
+        &["openinterest", "open_interest_amount", "sum_open_interest"],
+    ),
 ];
 
 /// A file whose format is known.
@@ -120,7 +155,9 @@ fn of_head(name: &FileName, head: &FileHead, asked: Option<Format>) -> Result<Fi
         ));
     };
     if head.is_fills {
-        let fills = LAYOUTS.iter().find(|one| one.format == Format::HyperliquidFills);
+        let fills = LAYOUTS
+            .iter()
+            .find(|one| one.format == Format::HyperliquidFills);
         let fills = fills.filter(|_| asked.is_none_or(|asked| asked == Format::HyperliquidFills));
         return match fills {
             Some(layout) => Ok(of_layout(layout, header)),
@@ -147,8 +184,13 @@ fn of_head(name: &FileName, head: &FileHead, asked: Option<Format>) -> Result<Fi
             Err(format!("its columns match {writer}; give format=\"{is}\""))
         }
         (Some(known), _) => Ok(known),
-        (None, Some(asked)) if LAYOUTS.iter().any(|one| one.format == asked) && !is_plain(asked) => {
-            Err(format!("its columns ({}) are not those of this format", shown(header)))
+        (None, Some(asked))
+            if LAYOUTS.iter().any(|one| one.format == asked) && !is_plain(asked) =>
+        {
+            Err(format!(
+                "its columns ({}) are not those of this format",
+                shown(header)
+            ))
         }
         (None, Some(asked)) => {
             let lacks = lacking(asked, &meant(name, header));
@@ -283,7 +325,11 @@ fn meant(name: &FileName, header: &[String]) -> BTreeSet<&'static str> {
         meant.insert("timestamp");
     }
     // What the rules of tables read in place of other columns.
-    for (read, other) in [("position_side", "side"), ("home_notional", "qty"), ("home_notional", "volume")] {
+    for (read, other) in [
+        ("position_side", "side"),
+        ("home_notional", "qty"),
+        ("home_notional", "volume"),
+    ] {
         if meant.contains(read) {
             meant.insert(other);
         }
@@ -297,12 +343,24 @@ const BAR: [&str; 4] = ["open", "high", "low", "close"];
 fn lacking(format: Format, meant: &BTreeSet<&'static str>) -> Vec<&'static str> {
     let needs: &[&'static str] = match format {
         Format::Orders | Format::ForceOrders => &["timestamp", "symbol", "side", "price", "qty"],
-        Format::Bars | Format::CcxtOhlcv => {
-            &["timestamp", "symbol", "open", "high", "low", "close", "volume"]
-        }
-        Format::CoinGlassPrices => {
-            &["timestamp", "symbol", "open", "high", "low", "close", "volume_usd"]
-        }
+        Format::Bars | Format::CcxtOhlcv => &[
+            "timestamp",
+            "symbol",
+            "open",
+            "high",
+            "low",
+            "close",
+            "volume",
+        ],
+        Format::CoinGlassPrices => &[
+            "timestamp",
+            "symbol",
+            "open",
+            "high",
+            "low",
+            "close",
+            "volume_usd",
+        ],
         Format::OpenInterest => &["timestamp", "symbol", "open_interest"],
         Format::OpenInterestUsd => &["timestamp", "symbol", "open_interest_usd"],
         Format::CoinGlassOpenInterestCoins | Format::CoinGlassOpenInterestUsd => {
@@ -374,7 +432,11 @@ fn table_of(
         Format::OpenInterestUsd
     } else {
         // The kind of which the file has most of the columns, and not the time and the symbol alone.
-        let kinds = [(Format::Orders, 5), (Format::Bars, 7), (Format::OpenInterest, 3)];
+        let kinds = [
+            (Format::Orders, 5),
+            (Format::Bars, 7),
+            (Format::OpenInterest, 3),
+        ];
         let lacks = kinds.map(|(kind, needs)| (kind, needs, lacking(kind, &meant)));
         let nearest = lacks
             .into_iter()
@@ -424,9 +486,7 @@ fn guess<'h>(header: &'h [String], name: &str) -> Option<&'h String> {
 /// Whether the side of the first order is that of an order, which is ambiguous.
 fn is_of_order(header: &[String], row: Option<&Vec<String>>) -> bool {
     let side = place(header, names::SIDE).and_then(|place| row?.get(place));
-    side.is_some_and(|word| {
-        ["BUY", "SELL"].contains(&word.trim().to_ascii_uppercase().as_str())
-    })
+    side.is_some_and(|word| ["BUY", "SELL"].contains(&word.trim().to_ascii_uppercase().as_str()))
 }
 
 /// Returns a column name that occurs twice, if any.

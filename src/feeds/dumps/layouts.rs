@@ -434,7 +434,10 @@ pub(crate) const LAYOUTS: &[Layout] = &[
             ("timestamp", &["date", "timestamp"]),
             ("symbol", &["symbol", "pair"]),
             ("exchange", &["exchange"]),
-            ("open_interest", &["open_interest_amount", "openinterestamount"]),
+            (
+                "open_interest",
+                &["open_interest_amount", "openinterestamount"],
+            ),
         ],
         amount: AmountMeaning::Coins,
         ..TABLE

@@ -122,11 +122,7 @@ pub(crate) fn coin_margined(native_id: &str) -> Option<Decimal> {
 
 impl FileMarket {
     /// The market of a file of a recording program or an exchange; `exchange` and `contract` are as in the file.
-    pub(crate) fn of(
-        layout: &Layout,
-        exchange: &str,
-        contract: &str,
-    ) -> Result<Self, MarketFault> {
+    pub(crate) fn of(layout: &Layout, exchange: &str, contract: &str) -> Result<Self, MarketFault> {
         if layout.format == Format::HyperliquidFills {
             let market = MarketName::new(contract, QUOTE);
             return Ok(Self {
@@ -252,4 +248,3 @@ fn split(symbol: &str) -> Option<MarketName<'_>> {
         _ => None,
     }
 }
-

@@ -29,9 +29,7 @@ pub(crate) use detection::{FileTable, detect};
 pub(crate) use epoch::any_instant;
 pub use file_name::FileName;
 pub use format::{Format, UnclearFile};
-pub(crate) use layout::{
-    AmountMeaning, Clock, Label, OrderKey, SideMeaning, place,
-};
+pub(crate) use layout::{AmountMeaning, Clock, Label, OrderKey, SideMeaning, place};
 pub(crate) use markets::{FileMarket, UnitSize, coin_margined};
 pub(crate) use node_fills::DELEVERAGED;
 pub(crate) use row_error::RowError;

@@ -167,7 +167,10 @@ impl<'a> TextRows<'a> {
                     let cell = |place: &usize| self.record.get(*place).unwrap_or_default();
                     let cells = wanted.iter().map(cell);
                     // `sound` has checked the cells, so none is replaced by a blank.
-                    batch.push(line, cells.map(|cell| plain_text(std::str::from_utf8(cell).unwrap_or_default())));
+                    batch.push(
+                        line,
+                        cells.map(|cell| plain_text(std::str::from_utf8(cell).unwrap_or_default())),
+                    );
                 }
                 Err(fault) => {
                     self.is_over = fault.is_last;

@@ -8,8 +8,7 @@ use pyo3::types::PyDict;
 
 use crate::archive::{ArchiveError, GivenOrders, Tables};
 use crate::collect::{
-    Ingested, PositionsFault, Refused, TablePlaces, archive_positions,
-    ingest_tables as ingest_all,
+    Ingested, PositionsFault, Refused, TablePlaces, archive_positions, ingest_tables as ingest_all,
 };
 use crate::engine::{OpenInterestUnit, each_in_base_units};
 use crate::market::wall_clock;
@@ -24,7 +23,7 @@ use crate::python::ingest::raw::{column_fault, contract_sizes, rates, raw_table,
 use crate::python::runtime::signals::interruptible;
 use crate::tables::{
     AmountColumn, BarColumns, ColumnFault, ContractBook, Defaults, InterestColumns, Judge, Judged,
-    OrderColumns, RawTable, ReadRows, RowFault, TableKind, bar_table, first, interest_table,
+    RawTable, ReadRows, RowFault, TableKind, UnvaluedOrders, bar_table, first, interest_table,
     observed_bars, observed_interest, order_table, read_bars, read_interest, read_orders,
     read_positions,
 };
@@ -170,7 +169,7 @@ fn raw_tables(
 
 /// The tables after reading, before validation.
 struct ReadTables {
-    orders: ReadRows<OrderColumns>,
+    orders: ReadRows<UnvaluedOrders>,
     bars: ReadRows<BarColumns>,
     open_interest: ReadRows<InterestColumns>,
     positions: ReadRows<Vec<ObservedPosition>>,
@@ -252,10 +251,7 @@ fn judge_all(
             TableKind::Orders,
             read_orders(orders, defaults, &mut goes_on),
         )?,
-        bars: whole(
-            TableKind::Bars,
-            read_bars(bars, defaults, &mut goes_on),
-        )?,
+        bars: whole(TableKind::Bars, read_bars(bars, defaults, &mut goes_on))?,
         open_interest: whole(
             TableKind::OpenInterest,
             read_interest(open_interest, defaults, &mut goes_on),

@@ -221,8 +221,8 @@ impl<'a> ColumnReader<'a> {
                 InputCell::Text(text) => side_of(text.trim(), of_order),
                 _ => None,
             };
-            let held = positions.map_or(InputCell::Missing, |cells| cells.at(row));
-            let side = match &held {
+            let position = positions.map_or(InputCell::Missing, |cells| cells.at(row));
+            let side = match &position {
                 // Accounts with one position per contract have no sides.
                 InputCell::Text(text)
                     if !ONE_WAY.contains(&text.trim().to_lowercase().as_str()) =>
@@ -233,9 +233,9 @@ impl<'a> ColumnReader<'a> {
                         _ => side,
                     };
                     if side.is_none() {
-                        self.cell_fault("position_side", row, &held, SIDE);
+                        self.cell_fault("position_side", row, &position, SIDE);
                     } else if other.is_some() && other != side {
-                        let shown = format!("{} (side {})", held.shown(), cell.shown());
+                        let shown = format!("{} (side {})", position.shown(), cell.shown());
                         let reason = "contradicts the column side";
                         self.fault(RowFault::new(row, "position_side", reason, shown));
                     } else if other.is_none() && !cell.is_missing() {
@@ -541,7 +541,7 @@ fn is_other_coin(symbol: &Symbol, coin: &str) -> bool {
 
 /// The length of a bar of which the last millisecond or second is given instead of the close.
 fn whole_length(after: i64) -> i64 {
-    [1, 1000]
+    [0, 1, 1000]
         .into_iter()
         .map(|rest| after.saturating_add(rest))
         .find(|length| length % Millis::MINUTE == 0)

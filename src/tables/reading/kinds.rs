@@ -41,7 +41,7 @@ pub(crate) struct ReadRows<T> {
 
 /// Orders, before the rules fill in what the table leaves out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OrderColumns {
+pub(crate) struct UnvaluedOrders {
     pub(crate) given: GivenOrders,
     /// Whether the table lacks the value in USD, by row.
     pub(crate) is_unvalued: Vec<bool>,
@@ -252,7 +252,7 @@ pub(crate) fn append_orders(orders: &mut GivenOrders, more: &GivenOrders) {
     }
 }
 
-/// The column of amounts and its unit. BitMEX writes amounts in coins beside those in contracts.
+/// The column of amounts and its unit. BitMEX writes amounts in coins as well as in contracts.
 fn in_coins(
     table: &RawTable,
     name: &'static str,
@@ -342,7 +342,7 @@ pub(crate) fn read_orders(
     table: &RawTable,
     defaults: &Defaults,
     goes_on: &mut dyn FnMut() -> bool,
-) -> Reading<OrderColumns> {
+) -> Reading<UnvaluedOrders> {
     if table.is_nothing() {
         return Ok(Some(ReadRows::default()));
     }
@@ -387,15 +387,17 @@ pub(crate) fn read_orders(
             *is_unvalued = true;
         }
     }
-    let columns = OrderColumns {
+    let columns = UnvaluedOrders {
         given,
         is_unvalued,
         unit,
     };
-    Ok(readable(reader, columns, |columns, places| OrderColumns {
-        given: take_orders(&columns.given, places),
-        is_unvalued: picked(&columns.is_unvalued, places),
-        unit: columns.unit,
+    Ok(readable(reader, columns, |columns, places| {
+        UnvaluedOrders {
+            given: take_orders(&columns.given, places),
+            is_unvalued: picked(&columns.is_unvalued, places),
+            unit: columns.unit,
+        }
     }))
 }
 

@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted};
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
-use crate::tables::reading::{OrderColumns, ReadRows, take_orders};
+use crate::tables::reading::{ReadRows, UnvaluedOrders, take_orders};
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::bar_rules::{other_exchange, per_coin};
 use crate::tables::rules::contracts::Resolved;
@@ -41,10 +41,10 @@ struct Numbers {
 
 impl Judge<'_> {
     /// Returns the accepted orders, in units of their pairs; `None` if `goes_on` stopped the checks.
-    pub(crate) fn orders(&mut self, read: ReadRows<OrderColumns>) -> Option<Judged<GivenOrders>> {
+    pub(crate) fn orders(&mut self, read: ReadRows<UnvaluedOrders>) -> Option<Judged<GivenOrders>> {
         let ReadRows {
             columns:
-                OrderColumns {
+                UnvaluedOrders {
                     given: mut orders,
                     is_unvalued,
                     unit,

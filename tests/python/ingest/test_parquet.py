@@ -318,7 +318,7 @@ def test_rows_that_are_refused_alone_are_named_by_their_place_in_the_file(tmp_pa
     file = tmp_path / "orders.parquet"
     parquet.write_table(pyarrow.table(table), file, row_group_size=1_000)
     done = liqdata.ingest(folder, file)
-    reason = "value_usd: not within a factor of ten of price × qty"
+    reason = "value_usd: not within 1 % of price × qty"
     assert (done.rows, done.new, done.refused) == (9_000, 8_997, {"qty: blank": 1, reason: 2})
     assert done.first["qty: blank"] == f"{file}:8000"
     assert done.first[reason].startswith(f"{file}:5001 (")

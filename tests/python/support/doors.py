@@ -173,7 +173,7 @@ CLASSES = {
     "dated": ("dated", "expires", "delivery"),
     "quote": ("does not count as USD",),
     "contract": ("another contract",),
-    "product": ("not within a factor of ten",),
+    "product": ("not within 1 %",),
     "order of prices": ("another price of the bar",),
     "conflict": ("at the same time", "already, in row", "has another"),
     "amount": ("not an amount", "not from 0 to", "below 0", "above 1000000000000000000"),

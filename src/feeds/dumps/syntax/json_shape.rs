@@ -79,7 +79,10 @@ impl JsonTableShape {
                 // A complete list of scalars is a row. Other text may begin like a list, such as "[2024-01-02] …".
                 _ if let Some(value) = first_value(begin) => {
                     let cells = value.as_array().into_iter().flatten();
-                    if cells.into_iter().any(|cell| cell.is_array() || cell.is_object()) {
+                    if cells
+                        .into_iter()
+                        .any(|cell| cell.is_array() || cell.is_object())
+                    {
                         return Err(FRAMES.to_owned());
                     }
                     return Ok(Some(Self {
@@ -308,7 +311,10 @@ mod tests {
                 "{\"code\":\"0\",\"data\":[{\"instId\":\"BTC-USDT-SWAP\"}],\"msg\":\"\"}",
                 "reply of a service",
             ),
-            ("{\"e\":\"forceOrder\",\"o\":{\"s\":\"BTCUSDT\"}}\n", "feeds.decode"),
+            (
+                "{\"e\":\"forceOrder\",\"o\":{\"s\":\"BTCUSDT\"}}\n",
+                "feeds.decode",
+            ),
             ("[9,[[\"pos\",1]],7]\n", "feeds.decode"),
             (
                 "{\"status\":\"ok\",\"user\":{\"name\":\"x\"}}",
