@@ -46,7 +46,7 @@ pub(super) struct ConvertedBatch {
     pub(super) rows: TableRows,
     /// The line of each row of the batch.
     pub(super) lines: Vec<u64>,
-    /// Number of rows that are no rows of the table, such as trades that liquidated nobody.
+    /// Number of rows that are no rows of the table, such as ordinary trades of an account.
     pub(super) skipped: u64,
     /// Number of rows that repeat the row before.
     pub(super) repeated: u64,
@@ -732,7 +732,7 @@ fn values(orders: &GivenOrders, row: usize) -> (Side, Millis, Decimal, Decimal) 
     )
 }
 
-/// Leaves out faulty rows, whose faults are added, and rows to `skip`. Also returns the number of these.
+/// Leaves out faulty rows, adds their faults, and leaves out rows to `skip`. Also returns the number of these.
 fn without<T>(
     mut read: ReadRows<T>,
     faults: &BTreeMap<usize, RowReason>,
@@ -799,7 +799,7 @@ fn spacing(exchanges: &Labels, symbols: &Labels, times: &[Millis]) -> Option<i64
     spacings.overall().map(|spacing| spacing.commonest)
 }
 
-/// Reads the columns of times whose size gives the unit.
+/// Reads the columns of times of which the size gives the unit.
 fn read_times(found: &mut Vec<(String, InputCells)>, faults: &mut BTreeMap<usize, RowReason>) {
     let date = found.iter().position(|(name, _)| name == "date");
     let date = date.map(|place| found.swap_remove(place).1);
@@ -870,7 +870,7 @@ fn boolean(column: &ArrayRef, row: usize) -> Option<bool> {
     (row < booleans.len() && booleans.is_valid(row)).then(|| booleans.value(row))
 }
 
-/// The fills that liquidated nobody, or an account that was deleveraged.
+/// The fills that are no liquidation, or of an account that was deleveraged.
 fn skipped_fills(found: &[(String, InputCells)], rows: usize) -> Vec<usize> {
     let column = |wanted: &str| {
         found

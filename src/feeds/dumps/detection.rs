@@ -109,7 +109,7 @@ const MAY_BE: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// A file whose format is known.
+/// A file of a known format.
 #[derive(Clone, Debug)]
 pub(crate) struct FileTable {
     pub(crate) layout: Layout,

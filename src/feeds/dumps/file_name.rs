@@ -96,7 +96,7 @@ impl FileName {
         (known && names_market(contract)).then(|| contract.to_uppercase())
     }
 
-    /// Returns the symbol that the name has beside the bar interval.
+    /// Returns the symbol that the name has next to the bar interval.
     ///
     /// A word is a symbol if it is a pair, or a well-known coin; other words say nothing. The rules cover the names of
     /// freqtrade and other common names. `BTC_USDT_USDT-5m-futures` gives the perpetual contract `BTC/USDT:USDT`, and

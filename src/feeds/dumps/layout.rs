@@ -56,7 +56,7 @@ pub(crate) enum Label {
     Moved(Millis, i64),
 }
 
-/// Whose side the side is.
+/// The meaning of the side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SideMeaning {
     /// That of the liquidated position.

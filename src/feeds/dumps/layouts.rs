@@ -54,7 +54,7 @@ const LOGGED: [&str; 12] = [
     "usd_size",
 ];
 
-/// Returns the columns of a file without a header, if its first line tells them.
+/// Returns the columns of a file without a header, if they follow from its first line.
 pub(super) fn bare_header(first: &[String]) -> Option<&'static [&'static str]> {
     let is = |place: usize, words: &[&str]| {
         first

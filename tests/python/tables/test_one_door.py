@@ -209,7 +209,7 @@ def agree(table, outcomes):
 
 
 def is_meant(table, name, faults):
-    """Whether a door may differ: what tells the format of a file, and what only an archive needs."""
+    """Whether a door may differ: how the format of a file is detected, and what only an archive needs."""
     # The format of a file is detected: BUY or SELL in its first order refuses the file and names the format.
     if table.kind == "orders" and name not in FILES and str(table.columns["side"][0]).upper() in {"BUY", "SELL"}:
         return True

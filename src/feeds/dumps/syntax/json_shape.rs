@@ -57,8 +57,8 @@ const SPLIT: &str = "it is a JSON object with separate names and data (orient=\"
 const COINGLASS_ANSWER: &str = "it is a reply of CoinGlass: write the rows of a history of prices or open interest to \
                                 a CSV file; the documentation gives two meanings for the side of its orders, so use \
                                 the exchange's own files for orders";
-const REPLY: &str = "it is a reply of a service: liqdata.feeds.decode(exchange, text) reads the replies of exchanges, whose rows are \
-                     given as orders=; give other rows as tables";
+const REPLY: &str = "it is a reply of a service: decode the reply of an exchange with liqdata.feeds.decode(exchange, text), and \
+                     give the rows as orders=; give other rows as tables";
 const FRAMES: &str = "it has recorded messages of an exchange: decode them with liqdata.feeds.decode(exchange, messages), and \
                       give the rows as orders=";
 const NO_ROWS: &str = "it is a JSON object without rows; allowed: a list of dicts or of lists, or one of them on each line";
