@@ -8,11 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 __version__: str
-TOTALS: str
-TAKES_TOTALS: str
 __all__ = [
-    "TAKES_TOTALS",
-    "TOTALS",
     "ArchiveWriter",
     "ArrowBatches",
     "ArrowTable",
@@ -36,9 +32,7 @@ __all__ = [
     "brackets",
     "cluster_columns",
     "coin",
-    "column",
     "column_step",
-    "days_of",
     "decode",
     "decode_all",
     "deliver_logs",
@@ -46,7 +40,6 @@ __all__ = [
     "exchange",
     "export_journal",
     "file_content",
-    "file_name",
     "formats",
     "incomplete_ingests",
     "ingest_files",
@@ -113,7 +106,6 @@ def rebuild(
     seen: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]: ...
 def file_content(path: str) -> str: ...
-def file_name(path: str) -> tuple[str | None, str | None, int | None]: ...
 def formats() -> list[str]: ...
 def ingest_files(
     path: str,
@@ -144,12 +136,9 @@ def ingest_tables(
     outcome: dict[str, Any],
     quote_rates: dict[str, Any] | None = None,
     dry_run: bool = False,
-    file: dict[str, Any] | None = None,
     origin: tuple[str, str | None, list[str]] | None = None,
     contract_size: object = None,
 ) -> None: ...
-def column(name: str) -> str | None: ...
-def days_of(table: object) -> npt.NDArray[np.int32]: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...
 def max_leverage(exchange: str, symbol: str, notional: float) -> float | None: ...

@@ -6,7 +6,7 @@ use crate::model::{ContractSize, Symbol, may_be_inverse, published_size};
 
 /// The unit of a column of amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(dead_code, reason = "formats of files state their units")]
+#[expect(dead_code, reason = "formats with values convert them before")]
 pub(crate) enum AmountUnit {
     /// Not stated: units of the listed pair. Amounts of contracts that may have a fixed value in USD are refused,
     /// because they may be contracts or coins.

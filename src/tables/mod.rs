@@ -26,8 +26,8 @@ mod row_fault;
 mod rules;
 mod spreadsheet_text;
 
-pub(crate) use amount_unit::AmountUnit;
 pub use amount_unit::ContractSizes;
+pub(crate) use amount_unit::{AmountUnit, Counted, UNKNOWN_SIZE};
 pub(crate) use amounts::AmountColumn;
 pub(crate) use archive_tables::{bar_table, interest_table, order_table};
 pub use attribution::{ExchangeAttribution, UnknownExchange};
@@ -42,9 +42,9 @@ pub(crate) use raw_table::{ColumnFault, RawTable, TableKind};
 pub(crate) use reading::{
     BarColumns, Defaults, InterestColumns, ReadRows, UnvaluedOrders, append_orders, exact_cell,
     read_bars, read_contract_sizes, read_interest, read_orders, read_positions, read_rates,
-    read_times, text_cell,
+    take_orders,
 };
 pub use row_fault::RowFault;
 pub(crate) use row_fault::first;
-pub(crate) use rules::{ContractBook, HOW, Judge, Judged, Spacing, Spacings, other_length};
+pub(crate) use rules::{ContractBook, HOW, Judge, Judged, Spacings, other_length};
 pub(crate) use spreadsheet_text::plain_text;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,17 +20,15 @@ from liqdata.cloud.upload import RECORD
 from liqdata.errors import BadQuery
 
 from .checkpoint import FINISHED, Finished, add_line, incomplete, lines_of
-from .column_file import FILLS, KINDS, ColumnFile
 from .given_files import open_given
 from .tables import rates, sizes, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from liqdata.calls.progress import ProgressBar
     from liqdata.types import Progress
 
-    from .given_files import GivenFile
 
 __all__ = ["ingest"]
 
@@ -68,17 +65,16 @@ def ingest(
     path : str or path-like
         The archive's folder; created if it is missing.
     *files : str or path-like
-        CSV or JSON files, plain, packed (gzip, zstd, xz, bzip2) or in a zip, and Parquet, Feather and Arrow files,
-        which need pyarrow. The type is detected from the content, not from the name. ``"-"`` is the standard input.
+        CSV or JSON files, plain, packed (gzip, zstd, xz, bzip2) or in a zip, and Parquet, Feather and Arrow files.
+        The type is detected from the content, not from the name. ``"-"`` is the standard input.
     format : str, optional
         The format of all files; by default it is detected from name and columns. One of ``binance_liquidations``,
         ``binance_metrics``, ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``,
         ``hyperliquid_fills``, ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders with the side of the closing order),
         ``bars``, ``open_interest``, ``open_interest_usd``, ``coinglass_prices``, ``coinglass_open_interest_coins``,
-        ``coinglass_open_interest_usd``. Open interest in USD is read after
-        the other files and converted to coins with the prices of the archive's bars. A reading without a bar at its
-        time, or with an implausible value in USD, is refused; a file with mostly implausible readings is refused as a
-        whole.
+        ``coinglass_open_interest_usd``, ``positions``. Open interest in USD is read after the other files and converted
+        to coins with the prices of the archive's bars. A reading without a bar at its time, or with an implausible
+        value in USD, is refused; a file with mostly implausible readings is refused as a whole.
     orders, bars, open_interest : table, optional
         Tables as for :class:`Market`; bars may have a column ``exchange``, and orders ``dedupe_key`` (the id of a row
         in its source), ``native_id`` (the exchange's name of the contract) and ``price_kind``, as
@@ -212,7 +208,7 @@ class _Work:
     def __init__(self, folder: str, options: _Options, shown: ProgressBar) -> None:
         self._folder, self._options, self._shown = folder, options, shown
         self._known: list[Ingested] = []
-        self._begun: list[_Outcome | _Parts] = []
+        self._begun: list[_Outcome] = []
 
     @property
     def contracts(self) -> list[list[str]]:
@@ -241,37 +237,23 @@ class _Work:
                 continue
             self._known.append(one := _again(outcome))
             self._shown.update(one.rows)
+        if not left:
+            return
         with contextlib.ExitStack() as scratch:
             given = [open_given(path, scratch) for path in left]
-            columns = [ColumnFile(file, options.format, options.exchange) for file in given if file.is_table]
-            self._rows([file for file in given if not file.is_table], finished)
-            for file in columns:
-                with named(file.path):
-                    _of_columns(
-                        self._folder, file, self._begun, replace(options, contracts=self.contracts), self._shown
-                    )
-                if not options.dry_run:
-                    facts = {"contracts": self.contracts, "ingest": options.id}
-                    finished.add(file.path, _counts(self._begun[-1].so_far()) | facts)
+            names = {file.path: file.name for file in given if file.path != file.name}
 
-    def _rows(self, files: list[GivenFile], finished: Finished) -> None:
-        """Ingest files that are read row by row, and record each as soon as it is completely stored."""
-        if not files:
-            return
-        names = {file.path: file.name for file in files if file.path != file.name}
+            def stored(file: str, outcome: dict[str, Any]) -> None:
+                path = os.fspath(file)
+                facts = {"contracts": outcome["contracts"], "ingest": options.id}
+                finished.add(names.get(path, path), _counts(_ingested(outcome)) | facts)
 
-        def stored(file: str, outcome: dict[str, Any]) -> None:
-            path = os.fspath(file)
-            facts = {"contracts": outcome["contracts"], "ingest": self._options.id}
-            finished.add(names.get(path, path), _counts(_ingested(outcome)) | facts)
-
-        options = self._options
-        self._begun.append(outcome := _Outcome())
-        seen = _counting(self._shown.update)
-        paths = [file.path for file in files]
-        attribution = (options.exchange, options.new_exchange, options.contracts, names)
-        rest = (options.rates, options.dry_run, options.origin, options.sizes)
-        _core.ingest_files(self._folder, paths, options.format, *attribution, seen, stored, outcome.native, *rest)
+            self._begun.append(outcome := _Outcome())
+            seen = _counting(self._shown.update)
+            paths = [file.path for file in given]
+            attribution = (options.exchange, options.new_exchange, options.contracts, names)
+            rest = (options.rates, options.dry_run, options.origin, options.sizes)
+            _core.ingest_files(self._folder, paths, options.format, *attribution, seen, stored, outcome.native, *rest)
 
     def tables(self, given: Mapping[str, object]) -> None:
         """Ingest tables."""
@@ -280,69 +262,22 @@ class _Work:
         _tables(self._folder, given, options, self._shown, outcome.native)
 
 
-@contextlib.contextmanager
-def named(path: str) -> Iterator[None]:
-    """Add the name of this file to error messages about its rows."""
-    try:
-        yield
-    except BadQuery as error:
-        if error.parameter not in KINDS:
-            raise
-        msg = f"{error.parameter}: {path}: {str(error).removeprefix(f'{error.parameter}: ')}"
-        raise BadQuery(msg, parameter=error.parameter) from None
-
-
 class _Outcome:
     """The outcome of some rows, in a dict that the Rust core fills.
 
     A returned value would be lost if a signal raised an exception before it was assigned.
     """
 
-    def __init__(self, file: str | None = None, kind: str = "") -> None:
+    def __init__(self) -> None:
         self.native: dict[str, Any] = {}
-        self._file, self._kind = file, kind
 
     def so_far(self) -> Ingested:
         """The outcome; zero rows if the Rust core did not finish."""
-        return _ingested(self.native, file=self._file, kind=self._kind) if self.native else Ingested(0, 0, 0)
+        return _ingested(self.native) if self.native else Ingested(0, 0, 0)
 
     def contracts(self, before: list[list[str]]) -> list[list[str]]:
         """The contracts of the bars and open-interest readings, including those known ``before``."""
         return self.native.get("contracts") or before
-
-
-class _Parts:
-    """The outcomes of the parts of a file of columns that were stored so far."""
-
-    def __init__(self, file: ColumnFile) -> None:
-        self._file = file
-        self._parts: list[dict[str, Any]] = []
-
-    def begin(self) -> dict[str, Any]:
-        """Begin the next part and return the dict for its outcome."""
-        part: dict[str, Any] = {}
-        self._parts.append(part)
-        return part
-
-    @property
-    def covered(self) -> list[tuple[str, str, int, int, int, int]]:
-        """The first and the last hour that the orders of each exchange cover so far."""
-        known: list[list[tuple[str, str, int, int, int, int]]]
-        known = [part["covered"] for part in self._parts if part.get("covered")]
-        return known[-1] if known else []
-
-    def contracts(self, before: list[list[str]]) -> list[list[str]]:
-        """The contracts of the bars and open-interest readings, including those known ``before``."""
-        known = [part["contracts"] for part in self._parts if part.get("contracts")]
-        return known[-1] if known else before
-
-    def so_far(self) -> Ingested:
-        """The outcome of all parts together."""
-        parts = [_ingested(part, file=self._file.path, kind=self._file.kind) for part in self._parts if part]
-        whole = _together(parts)
-        return Ingested(
-            whole.rows, whole.new, whole.repeated, whole.refused, whole.first, {self._file.path: self._file.kind}
-        )
 
 
 def _interrupted(
@@ -361,29 +296,6 @@ def _interrupted(
     elif not isinstance(raised, Exception) and json.loads(json.dumps(whole)) not in lines_of(Path(folder), RECORD):
         add_line(Path(folder), RECORD, whole)
     raised.add_note(f"Stored until then: {done}")
-
-
-def _of_columns(
-    folder: str, file: ColumnFile, begun: list[_Outcome | _Parts], options: _Options, shown: ProgressBar
-) -> None:
-    """Store the rows of a file of columns part by part, and append the outcome to ``begun``."""
-    if file.kind == FILLS:
-        begun.append(outcome := _Outcome(file.path, file.kind))
-        _fills(folder, file, options, shown, outcome.native)
-        return
-    begun.append(done := _Parts(file))
-    symbol, _, interval = _core.file_name(file.path)
-    for part in file.parts():
-        tables: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
-        tables[file.kind] = part.rows
-        covered = done.covered
-        part_outcome = done.begin()
-        contracts = done.contracts(options.contracts)
-        facts = {"symbol": symbol, "interval": interval, "numbers": part.numbers, "covered": covered}
-        _tables(folder, tables, replace(options, contracts=contracts), shown, part_outcome, facts=facts)
-        if "implausible" in part_outcome:
-            msg = f"files: {file.path}: {part_outcome.pop('implausible')}"
-            raise BadQuery(msg, parameter="files")
 
 
 def _counts(done: Ingested) -> dict[str, Any]:
@@ -441,14 +353,12 @@ def _tables(
     options: _Options,
     shown: ProgressBar,
     outcome: dict[str, Any],
-    *,
-    facts: dict[str, Any] | None = None,
 ) -> None:
     kinds = ("orders", "bars", "open_interest", "positions")
     orders, bars, open_interest, positions = (table(given[kind], kind) for kind in kinds)
     tables = (orders, bars, open_interest, positions)
     attribution = (options.exchange, options.new_exchange, options.contracts)
-    rest = (options.rates, options.dry_run, facts, options.origin, options.sizes)
+    rest = (options.rates, options.dry_run, options.origin, options.sizes)
     _core.ingest_tables(folder, *tables, *attribution, _counting(shown.update), outcome, *rest)
 
 
@@ -465,38 +375,14 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
     return seen
 
 
-def _fills(folder: str, file: ColumnFile, options: _Options, shown: ProgressBar, outcome: dict[str, Any]) -> None:
-    seen = _counting(shown.update)
-    with tempfile.TemporaryDirectory() as scratch:
-        fills = Path(scratch, "fills")
-        with fills.open("w", encoding="utf-8") as lines:
-            lines.writelines(f"{line}\n" for line in file.fills())
-        _core.ingest_files(
-            folder,
-            [str(fills)],
-            FILLS,
-            None,
-            False,  # noqa: FBT003 - arguments of the native half go by position
-            options.contracts,
-            {},
-            seen,
-            lambda *_: None,
-            outcome,
-            dry_run=options.dry_run,
-            origin=options.origin,
-        )
-
-
-def _ingested(outcome: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:
+def _ingested(outcome: dict[str, Any]) -> Ingested:
     refused: dict[str, int] = {}
     first: dict[str, str] = {}
     for reason, count, place, shown in outcome["refused"]:
-        where = place if file is None else f"{file}:{place.rpartition(':')[2]}"
         refused[reason] = count
-        first[reason] = f"{where} ({shown})" if shown else where
-    files = dict(outcome["files"]) if file is None else {file: kind}
+        first[reason] = f"{place} ({shown})" if shown else place
     counts = (outcome["rows"], outcome["new"], outcome["repeated"])
-    return Ingested(*counts, refused, first, files, tuple(outcome["cut_short"]))
+    return Ingested(*counts, refused, first, dict(outcome["files"]), tuple(outcome["cut_short"]))
 
 
 def _together(done: list[Ingested]) -> Ingested:

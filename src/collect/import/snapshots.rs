@@ -26,7 +26,7 @@ const SEVERAL: usize = 3;
 const DIGITS: u32 = 8;
 
 /// A row that cannot be read: its index, the column at fault, and the reason.
-pub type Unclear = (usize, &'static str, String);
+pub(crate) type Unclear = (usize, &'static str, String);
 
 /// The key of a snapshot: exchange, coin and time.
 type Snapshot = (String, String, Millis);
@@ -37,7 +37,7 @@ type Snapshot = (String, String, Millis);
 /// # Errors
 ///
 /// The first row that cannot be read.
-pub fn snapshots(
+pub(crate) fn snapshots(
     given: Vec<ObservedPosition>,
     exchange: Option<&str>,
     price_at: &mut dyn FnMut(&str, Millis) -> Option<f64>,

@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::archive::{CoveredHour, CoveredTime, IngestOrigin};
+use crate::archive::IngestOrigin;
 use crate::collect::{
     ExchangeAttribution, Files, Finished, IngestError, Ingested, UnknownExchange, ingest,
 };
 use crate::contract::BadQuery;
 use crate::feeds::dumps::Format;
-use crate::model::{Completeness, Millis, Vocabulary};
+use crate::model::Vocabulary;
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
 use crate::python::ingest::raw::{contract_sizes, rates};
@@ -164,35 +164,6 @@ pub(crate) fn watched<T: Send>(
     })
 }
 
-/// Exchange and completeness of the orders of an hour; times of the first and the last one; when the last one and when all
-/// were received.
-pub(crate) type NamedHour = (String, String, i64, i64, i64, i64);
-
-fn named_hours(covered: &CoveredTime) -> Vec<NamedHour> {
-    let hours = covered.hours().map(|(exchange, completeness, hour)| {
-        let known = (hour.last_known.0, hour.known_at.0);
-        let name = (exchange.to_owned(), completeness.name().to_owned());
-        (name.0, name.1, hour.first.0, hour.last.0, known.0, known.1)
-    });
-    hours.collect()
-}
-
-/// The covered time of hours that an earlier outcome named.
-pub(crate) fn covered_time(hours: Vec<NamedHour>) -> CoveredTime {
-    let mut covered = CoveredTime::default();
-    for (exchange, completeness, first, last, last_known, known_at) in hours {
-        let hour = CoveredHour {
-            first: Millis(first),
-            last: Millis(last),
-            last_known: Millis(last_known),
-            known_at: Millis(known_at),
-        };
-        let completeness = Completeness::parse(&completeness).unwrap_or_default();
-        covered.add_hour(&exchange, completeness, hour);
-    }
-    covered
-}
-
 /// Converts the outcome of an ingest to a dict.
 fn outcome_of(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
     let outcome = PyDict::new(py);
@@ -214,7 +185,6 @@ fn outcome_of(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
         .collect();
     outcome.set_item("contracts", contracts)?;
     outcome.set_item("cut_short", done.cut_short)?;
-    outcome.set_item("covered", named_hours(&done.covered))?;
     Ok(outcome)
 }
 

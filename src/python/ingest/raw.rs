@@ -2,9 +2,7 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use numpy::{
-    PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods,
-};
+use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
@@ -25,7 +23,7 @@ use crate::tables::{
     CellSource, ColumnFault, ContractSizes, Defaults, InputCell, InputCells, ObservedMarket,
     QuoteRates, RawTable, ReadRows, RowFault, TableKind, WIDE, column_of, exact_cell, first,
     observed_bars, observed_interest, observed_orders, read_bars, read_contract_sizes,
-    read_interest, read_orders, read_rates, read_times, settle,
+    read_interest, read_orders, read_rates, settle,
 };
 
 /// The allowed kinds of table, for error messages.
@@ -425,19 +423,4 @@ fn rows<T: Default>(
         Some(fault) => Err(row_fault(py, kind, fault)),
         None => Ok(read.columns),
     }
-}
-
-/// Returns the day of each row of a table, in days since the epoch. A row without an instant has day 0.
-#[pyfunction]
-pub(crate) fn days_of<'py>(
-    py: Python<'py>,
-    table: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyArray1<i32>>> {
-    imports::numpy(py)?;
-    let table = raw_table(TableKind::Orders, table)?;
-    let days = read_times(&table).into_iter().map(|at| {
-        let day = at.0.div_euclid(Millis::DAY);
-        i32::try_from(day).unwrap_or_default()
-    });
-    Ok(PyArray1::from_iter(py, days))
 }

@@ -443,7 +443,7 @@ impl<'a> ColumnReader<'a> {
                 match instant(&cell) {
                     Ok(closes) => {
                         let open = opens.get(row).copied().unwrap_or_default();
-                        let after = text_cell::closing(open, closes);
+                        let after = whole_length(closes.0.saturating_sub(open.0));
                         *length = Some(after);
                         let is_stated = self
                             .table
@@ -474,7 +474,7 @@ impl<'a> ColumnReader<'a> {
                 Some(stated) => {
                     let open = opens.get(row).copied().unwrap_or_default();
                     let closes = open.on(length.unwrap_or_default()).to_string();
-                    let reason = text_cell::other_length(stated);
+                    let reason = other_than(stated);
                     self.fault(RowFault::new(row, "closes_at", reason, closes));
                 }
                 None => self.cell_fault("interval", row, &cell, NO_LENGTH),
@@ -563,46 +563,9 @@ fn no_side(of_order: bool) -> &'static str {
     if of_order { ORDER_SIDE } else { SIDE }
 }
 
-/// Conversion of the cells of text files, by the same rules as other cells. Errors are fault reasons.
-pub(crate) mod text_cell {
-    use rust_decimal::Decimal;
-
-    use crate::model::{Millis, Side};
-    use crate::tables::cells::InputCell;
-    use crate::tables::reading::column_reader::{
-        NO_LENGTH, exact, no_side, side_of, span, whole_length,
-    };
-    use crate::tables::reading::times::instant;
-
-    /// The side of the position. If `of_order`, `text` is the side of the order that closed it.
-    pub(crate) fn side(text: &str, of_order: bool) -> Result<Side, &'static str> {
-        side_of(text, of_order).ok_or(no_side(of_order))
-    }
-
-    /// An exact decimal.
-    pub(crate) fn decimal(text: &str) -> Result<Decimal, String> {
-        exact(&InputCell::Text(text.into()))
-    }
-
-    /// An instant.
-    pub(crate) fn time(text: &str) -> Result<Millis, &'static str> {
-        instant(&InputCell::Text(text.into()))
-    }
-
-    /// The length of a bar that opens at `opens` and closes at `closes`, or in the millisecond or second before.
-    pub(crate) fn closing(opens: Millis, closes: Millis) -> i64 {
-        whole_length(closes.0.saturating_sub(opens.0))
-    }
-
-    /// Fault reason of a bar that does not close `stated` milliseconds after its open.
-    pub(crate) fn other_length(stated: i64) -> String {
-        format!("not {stated} ms (the interval) after the open")
-    }
-
-    /// A length in milliseconds.
-    pub(crate) fn length(text: &str) -> Result<i64, &'static str> {
-        span(&InputCell::Text(text.into())).ok_or(NO_LENGTH)
-    }
+/// Fault reason of a bar that does not close `stated` milliseconds after its open.
+fn other_than(stated: i64) -> String {
+    format!("not {stated} ms (the interval) after the open")
 }
 
 /// The side of the position that an order closed. A SELL closes a long.

@@ -595,9 +595,3 @@ pub(crate) fn read_contract_sizes(table: &RawTable) -> Reading<ContractSizes> {
         faults,
     }))
 }
-
-/// The instants of a table. Cells that are no instant become the epoch.
-pub(crate) fn read_times(table: &RawTable) -> Vec<Millis> {
-    let mut goes_on = || true;
-    ColumnReader::new(table, &mut goes_on).instants("timestamp")
-}

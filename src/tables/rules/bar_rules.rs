@@ -153,6 +153,10 @@ impl Judge<'_> {
         if let Some((reason, shown)) = self.time(at).or_else(|| self.time(at.on(interval))) {
             return Some(("timestamp", reason.to_owned(), shown));
         }
+        if at.on(interval) > self.now {
+            let reason = "the bar has not closed yet";
+            return Some(("timestamp", reason.to_owned(), at.to_string()));
+        }
         let prices = [
             ("open", &bars.open),
             ("high", &bars.high),

@@ -17,6 +17,8 @@ pub(crate) type ExchangeCheck<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 
 /// Applies the rules to the rows of tables.
 pub(crate) struct Judge<'a> {
+    /// The time of this machine's clock.
+    pub(super) now: Millis,
     /// The latest instant that a row may have.
     pub(super) latest: Millis,
     pub(super) rates: &'a QuoteRates,
@@ -51,6 +53,7 @@ impl<'a> Judge<'a> {
         goes_on: &'a mut dyn FnMut() -> bool,
     ) -> Self {
         Self {
+            now,
             latest: now.on(AHEAD),
             rates,
             sizes,

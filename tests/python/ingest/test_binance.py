@@ -58,12 +58,12 @@ def test_an_unfilled_order_is_refused_by_reason(tmp_path, folder):
     done = liqdata.ingest(folder, file)
     assert (done.rows, done.new) == (4, 1)
     assert done.refused == {
-        "accumulated_fill_quantity: no part of the order was filled": 2,
-        "side: not BUY or SELL": 1,
+        "qty: not above 0": 2,
+        'side: not the side of an order; allowed: "BUY" or "SELL"': 1,
     }
-    assert done.first["side: not BUY or SELL"] == f"{file}:5 (HOLD)"
+    assert done.first['side: not the side of an order; allowed: "BUY" or "SELL"'] == f'{file}:5 ("HOLD")'
     assert "4 rows read: 1 new, 0 repeated, 3 refused" in str(done)
-    assert f"first at {file}:3 (EXPIRED)" in str(done)
+    assert f"first at {file}:3 (0)" in str(done)
 
 
 def test_metrics_are_open_interest_in_coins_whatever_the_margin(tmp_path, folder):

@@ -30,7 +30,7 @@ def test_tardis_liquidations_have_the_order_side_and_the_receipt_time(tmp_path, 
     )
     done = liqdata.ingest(folder, file)
     assert (done.rows, done.new, sum(done.refused.values())) == (9, 7, 2)
-    assert any("the contract size is unknown" in reason for reason in done.refused)
+    assert any("the size of the contract is unknown" in reason for reason in done.refused)
     worth = {(row["exchange"], row["symbol"], row["side"]): row["value_usd"] for row in orders_of(folder)}
     assert worth == {
         ("binance", "BTCUSDT", "LONG"): 20_000,
@@ -76,7 +76,8 @@ def test_a_ticker_gives_open_interest_where_it_changes_and_every_five_minutes(tm
     assert (done.rows, done.new, done.repeated) == (8, 4, 2)
     assert done.refused == {
         "open_interest: blank": 1,
-        "the size is in contracts, and the contract size is unknown": 1,
+        "open_interest: is in contracts, and the size of the contract is unknown; contract_size= gives it (a number, or "
+        "a table of symbol and contract_size)": 1,
     }
     with liqdata.open(folder) as market:
         read = [
@@ -165,7 +166,7 @@ def test_an_invalid_fill_is_refused_alone(tmp_path, folder):
     assert {reason.partition(":")[0] for reason in done.refused} == {
         "startPosition",
         "side",
-        "px",
+        "price",
         "coin",
         "the fill has an unexpected format",
         "the line is neither a fill nor a block of fills",
@@ -211,5 +212,5 @@ def test_a_reservoirs_fills_are_those_of_a_node(tmp_path, folder):
     parquet.write_table(usde, tmp_path / "others.parquet")
     done = liqdata.ingest(folder, tmp_path / "others.parquet")
     assert (done.rows, done.new, sum(done.refused.values())) == (2, 0, 2)
-    with pytest.raises(BadQuery, match="do not match exactly one kind"):
+    with pytest.raises(BadQuery, match='give format="hyperliquid_fills"'):
         liqdata.ingest(folder, file, format="orders")

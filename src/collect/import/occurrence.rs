@@ -8,9 +8,8 @@ use foldhash::quality::SeedableRandomState;
 use hashbrown::HashTable;
 use rust_decimal::Decimal;
 
-use crate::feeds::dumps::row::RowOrder;
 use crate::model::seeded;
-use crate::model::{Interner, Millis, Order, Side, Vocabulary as _, count, push_decimal};
+use crate::model::{Interner, Millis, Side, Vocabulary as _, count, push_decimal};
 
 /// Capacity in bytes reserved for a key, in addition to the contract name.
 const KEY: usize = 56;
@@ -28,7 +27,7 @@ struct Said {
 
 /// Counts how often each order occurs in a file.
 #[derive(Debug)]
-pub(crate) struct Occurrences {
+pub(super) struct Occurrences {
     orders: Vec<(Said, u32)>,
     /// Indices into `orders`, each with half of the order's hash.
     ///
@@ -41,7 +40,7 @@ pub(crate) struct Occurrences {
 
 impl Occurrences {
     /// Creates the empty state for the start of a file.
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             orders: Vec::new(),
             places: HashTable::new(),
@@ -50,24 +49,37 @@ impl Occurrences {
         }
     }
 
-    /// Assigns a unique key to an order.
+    /// Counts an order; returns its key if an equal order was counted before.
     ///
     /// Equal lines are distinct orders, because nothing marks one of them as a duplicate. From the second equal line
-    /// on, the key ends in the number of the occurrence.
-    pub(crate) fn number(&mut self, order: &mut RowOrder, contract: &str) {
-        let Order {
-            exchange,
-            side,
-            price,
-            qty,
-            timestamp,
-            ..
-        } = &order.order;
+    /// on, the key ends in the number of the occurrence. The first one has the key of its values.
+    pub(super) fn repeated(
+        &mut self,
+        exchange: &str,
+        contract: &str,
+        order: OrderValues,
+    ) -> Option<String> {
+        let times = self.count(exchange, contract, order)?;
+        let (side, timestamp, qty, price) = order;
+        Some(numbered(
+            key(contract, side, timestamp, [qty, price]),
+            times,
+        ))
+    }
+
+    /// Counts an order; returns its number if an equal order was counted before.
+    pub(super) fn count(
+        &mut self,
+        exchange: &str,
+        contract: &str,
+        order: OrderValues,
+    ) -> Option<u32> {
+        let (side, timestamp, qty, price) = order;
         let said = Said {
             exchange: self.names.code(exchange),
             contract: self.names.code(contract),
-            side: *side,
-            timestamp: *timestamp,
+            side,
+            timestamp,
             qty: qty.serialize(),
             price: price.serialize(),
         };
@@ -77,21 +89,28 @@ impl Occurrences {
             *other == half && known.is_some_and(|(known, _)| *known == said)
         };
         if let Some((_, place)) = self.places.find(spread(half), is_it) {
-            if let Some((_, times)) = self.orders.get_mut(*place as usize) {
-                *times += 1;
-                order.dedupe_key.push('|');
-                let mut text = itoa::Buffer::new();
-                order.dedupe_key.push_str(text.format(*times));
-            }
-            return;
+            let (_, times) = self.orders.get_mut(*place as usize)?;
+            *times += 1;
+            return Some(*times);
         }
         let place = count(self.orders.len());
         self.orders.push((said, 1));
         let again = |(half, _): &(u32, u32)| spread(*half);
         self.places
             .insert_unique(spread(half), (half, place), again);
+        None
     }
 }
+
+/// The key of the occurrence `times` of an order.
+pub(super) fn numbered(mut key: String, times: u32) -> String {
+    key.push('|');
+    key.push_str(itoa::Buffer::new().format(times));
+    key
+}
+
+/// Side, time, quantity and price of an order; numbers have no trailing zeros.
+pub(super) type OrderValues = (Side, Millis, Decimal, Decimal);
 
 /// Returns the lower half of a hash.
 #[expect(
@@ -108,7 +127,7 @@ fn spread(half: u32) -> u64 {
 }
 
 /// Returns the key of the first occurrence of an order; `numbers` have no trailing zeros.
-pub(crate) fn key(contract: &str, side: Side, timestamp: Millis, numbers: [Decimal; 2]) -> String {
+fn key(contract: &str, side: Side, timestamp: Millis, numbers: [Decimal; 2]) -> String {
     let mut key = String::with_capacity(contract.len() + KEY);
     key.push_str("file|");
     key.push_str(contract);
@@ -127,14 +146,13 @@ pub(crate) fn key(contract: &str, side: Side, timestamp: Millis, numbers: [Decim
 mod tests {
     use proptest::prelude::*;
 
-    use crate::feeds::decoding::event::stripped;
-    use crate::feeds::dumps::occurrence::*;
+    use crate::collect::import::occurrence::*;
 
     proptest! {
         /// The format of keys must not change, because existing archives contain them.
         #[test]
         fn a_key_is_what_it_was(digits in 1..i128::from(i64::MAX) * 1_000, scale in 0_u32..=28, at in 0..i64::MAX) {
-            let number = stripped(Decimal::from_i128_with_scale(digits, scale));
+            let number = Decimal::from_i128_with_scale(digits, scale).normalize();
             prop_assert_eq!(
                 key("BTC-USDT", Side::Short, Millis(at), [number, Decimal::ONE]),
                 format!("file|BTC-USDT|SHORT|{at}|{number}|1")
