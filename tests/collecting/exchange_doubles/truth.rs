@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use liqdata::feeds::{VENUES, Venue, decode};
+use liqdata::feeds::{VENUES, decode};
 use liqdata::model::{Millis, coin_of_base};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
