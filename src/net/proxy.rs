@@ -129,10 +129,7 @@ impl Proxies {
             let value = without_password(&value);
             Some(ProxyFault { variable, value })
         };
-        let direct = NO
-            .into_iter()
-            .find_map(|name| value(name))
-            .unwrap_or_default();
+        let direct = NO.into_iter().find_map(&value).unwrap_or_default();
         Self {
             rules,
             proxied: Matcher::builder()

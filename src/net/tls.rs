@@ -35,21 +35,20 @@ const UNTRUSTED: &str = "UnknownIssuer";
 /// A TLS configuration that trusts the certificates that this machine trusts.
 pub(crate) fn trusting() -> Result<ClientConfig, rustls::Error> {
     let mut further = Vec::new();
-    match named(NAMED) {
-        Some(file) => check(&file).map_err(rustls::Error::General)?,
-        None => {
-            let files = OTHERS.into_iter().filter_map(named);
-            for file in files.filter(|file| check(file).is_ok()) {
-                let read = CertificateDer::pem_file_iter(file);
-                further.extend(read.into_iter().flatten().flatten());
-            }
+    if let Some(file) = named(NAMED) {
+        check(&file).map_err(rustls::Error::General)?;
+    } else {
+        let files = OTHERS.into_iter().filter_map(named);
+        for file in files.filter(|file| check(file).is_ok()) {
+            let read = CertificateDer::pem_file_iter(file);
+            further.extend(read.into_iter().flatten().flatten());
         }
     }
     let begun = begun()?;
     let verifier = Verifier::new_with_extra_roots(further, Arc::clone(begun.crypto_provider()))?;
     let begun = begun.dangerous();
-    let verified = begun.with_custom_certificate_verifier(Arc::new(verifier));
-    Ok(verified.with_no_client_auth())
+    let trusting = begun.with_custom_certificate_verifier(Arc::new(verifier));
+    Ok(trusting.with_no_client_auth())
 }
 
 /// The file that an environment variable names.

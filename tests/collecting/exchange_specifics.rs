@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use liqdata::archive::Archive;
-use liqdata::collect::{RebuildOptions, Settings, VenueState, rebuild};
-use liqdata::model::{GapState, Millis};
+use liqdata::collect::{Settings, VenueState};
+use liqdata::model::Millis;
 
 use crate::bench::{
     Collecting, Doubles, Folder, assert_stored, content_of, gaps, orders, quick, true_of,

@@ -6,9 +6,7 @@ use liqdata::feeds::answer;
 
 use liqdata::collect::{CollectPlan, Settings, VenueState};
 
-use crate::bench::{
-    Doubles, Folder, OrderContent, assert_stored, content_of, gaps, orders, quick, true_of,
-};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Ending, Exchange, Setup, Truth};
 
 const MINUTE: i64 = 60_000;

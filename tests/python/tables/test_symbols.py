@@ -261,7 +261,7 @@ def test_a_symbol_has_all_its_parts():
 
 
 def test_a_regional_exchange_is_one_of_its_own_unless_its_market_is_the_same():
-    row = {"symbol": "BTCUSDT", "side": "LONG", "price": 100, "qty": 1, "value_usd": 100, "timestamp": 1_790_000_000_000}
+    row = {"symbol": "BTCUSDT", "side": "LONG", "price": 100, "qty": 1, "timestamp": 1_790_000_000_000}
     for name, own in (("bybiteu", "bybiteu"), ("GateEU", "gateeu"), ("binanceus", "binanceus"), ("myokx", "okx")):
         assert liqdata.symbols.parse("BTC/USDT", exchange=name).exchange == own
         assert liqdata.symbols.parse(f"{name}:BTC/USDT").exchange == own

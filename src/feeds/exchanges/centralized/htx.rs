@@ -211,7 +211,7 @@ members!(Message<'a> {
     ts = "ts",
     code = "code",
     msg = "msg",
-    message = "message",
+    reason = "message",
     status = "status",
     data: JsonShape<Order<'a>> = "data",
 });
@@ -254,7 +254,7 @@ impl Protocol for Htx {
                 "belongs to a REST reply of version 1, which is not decoded; version 3 has swap_liquidation_orders",
             ));
         }
-        let said = [message.code, message.msg, message.message];
+        let said = [message.code, message.msg, message.reason];
         REPLY.judge(frame, message.code, &said)?;
         frame.rows(&place, &message.data, order)
     }

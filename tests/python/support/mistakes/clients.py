@@ -157,7 +157,7 @@ MISTAKES = {
             'liqdata.Client("http://example.org", proxy="nowhere")',
             "BadQuery",
             "proxy",
-            '"nowhere" is not a URL: relative URL without a base',
+            '"nowhere" has no scheme',
         ),
         (
             'liqdata.Client("http://example.org", proxy=5)',
