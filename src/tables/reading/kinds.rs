@@ -381,8 +381,8 @@ pub(crate) fn read_orders(
         received_at,
         group_id,
         dedupe_key,
-        native_id,
         price_kind,
+        native_id,
         ..GivenOrders::default()
     };
     let mut is_unvalued = vec![false; table.rows()];
