@@ -65,10 +65,9 @@ def read(
     BadQuery
         If the format or the exchange of a file is unclear, and if no row is accepted.
 
-    Warns
+    Notes
     -----
-    UserWarning
-        If some rows are refused; it has their number and the first of them.
+    If some rows are refused, a ``UserWarning`` has their number and the reasons.
 
     Examples
     --------

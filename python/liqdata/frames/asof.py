@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
 
 from liqdata import _core
-from liqdata.calls.arguments import MONTH, length
+from liqdata.calls.arguments import MONTH, period_text
 from liqdata.calls.traceback import public_call
 from liqdata.errors import BadQuery
 from liqdata.results.rows import Rows
@@ -277,7 +277,7 @@ def _by_time(frame: Any) -> bool:
 
 def _known(right: Any, on: str | None, interval: Any) -> Nanoseconds:
     """The times at which the rows of ``right`` became known."""
-    later: Any = 0 if interval is None or interval == MONTH else length(interval)
+    later: Any = 0 if interval is None or interval == MONTH else int(period_text(interval))
     if on is None and "hour" in right.columns and not set(_KNOWN) & set(right.columns):
         return _nanoseconds("right", "hour", right["hour"]) + _HOUR * _NANOSECONDS
     name, moments = _moments(right, "right", on, _KNOWN)

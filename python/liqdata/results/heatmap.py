@@ -246,9 +246,8 @@ class Heatmap(Grid, HeatmapGridMembers):
         """
         return self.to_frame()
 
-    @classmethod
+    @staticmethod
     def from_frame(
-        cls,
         frame: object,
         *,
         symbol: str | None = None,
@@ -308,7 +307,7 @@ class Heatmap(Grid, HeatmapGridMembers):
             "current_price": current_price,
         }  # fmt: skip
         found = stated(wide, given, given)
-        return cls(
+        return Heatmap(
             symbol=found["symbol"],
             range=found["range"],
             model=int(found["model"]),

@@ -230,9 +230,8 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         frame.attrs = attributes(self, bin_width=self.bin_width)
         return frame
 
-    @classmethod
+    @staticmethod
     def from_frame(
-        cls,
         frame: object,
         *,
         symbol: str | None = None,
@@ -288,7 +287,7 @@ class LiquidationMap(Grid, LiquidationMapMembers):
             msg = f"frame: the column 'side' has {min(wrong)!r}; allowed: LONG, SHORT or UNKNOWN"
             raise BadQuery(msg, parameter="frame")
         tiers = [name for name in bins.columns if str(name).isascii() and str(name).isdigit()]
-        return cls(
+        return LiquidationMap(
             symbol=found["symbol"],
             range=found["range"],
             updated_at=found["updated_at"],
