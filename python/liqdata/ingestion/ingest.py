@@ -269,8 +269,10 @@ class _Work:
         seen = _counting(self._shown.update)
         paths = [file.path for file in files]
         attribution = (options.exchange, options.new_exchange, options.contracts, names)
-        rest = (options.rates, options.dry_run, options.origin, options.sizes)
-        _core.ingest_files(self._folder, paths, options.format, *attribution, seen, stored, outcome.native, *rest)
+        rest = (options.rates, options.dry_run, options.origin)
+        size = options.sizes
+        given = (self._folder, paths, options.format)
+        _core.ingest_files(*given, *attribution, seen, stored, outcome.native, *rest, contract_size=size)
 
     def tables(self, given: Mapping[str, object]) -> None:
         """Ingest tables."""
@@ -447,8 +449,9 @@ def _tables(
     orders, bars, open_interest, positions = (table(given[kind], kind) for kind in kinds)
     tables = (orders, bars, open_interest, positions)
     attribution = (options.exchange, options.new_exchange, options.contracts)
-    rest = (options.rates, options.dry_run, facts, options.origin, options.sizes)
-    _core.ingest_tables(folder, *tables, *attribution, _counting(shown.update), outcome, *rest)
+    rest = (options.rates, options.dry_run, facts)
+    seen, origin, size = _counting(shown.update), options.origin, options.sizes
+    _core.ingest_tables(folder, *tables, *attribution, seen, outcome, *rest, origin=origin, contract_size=size)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
