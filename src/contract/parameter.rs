@@ -347,6 +347,9 @@ fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
 /// Options are rejected. A symbol with an exchange prefix is rejected too, because `exchange` is a separate parameter.
 pub fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
     let symbol = Symbol::read(text).ok_or_else(|| blank(name, text, allowed.to_owned()))?;
+    if let Some(why) = symbol.unclear(text) {
+        return Err(BadQuery::new(name, format!("{text:?} is {why}"), allowed));
+    }
     symbol.gives_orders().map_err(|reason| {
         BadQuery::new(name, format!("{text:?} has no rows: {reason}"), allowed)
     })?;

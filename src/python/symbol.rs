@@ -50,10 +50,17 @@ pub(crate) fn symbol(py: Python<'_>, text: &str, exchange: Option<&str>) -> PyRe
 
 fn read(text: &str, exchange: Option<&str>) -> Result<Parts, BadQuery> {
     let known =
-        |sign: char| sign.is_alphanumeric() || sign.is_whitespace() || "-_/:.".contains(sign);
+        |sign: char| sign.is_alphanumeric() || sign.is_whitespace() || "-_/:.@".contains(sign);
     let symbol = Symbol::read(text)
         .filter(|_| text.chars().all(known))
         .ok_or_else(|| BadQuery::new("symbol", format!("{text:?} names nothing"), ALLOWED))?;
+    if let Some(why) = symbol.unclear(text) {
+        return Err(BadQuery::new(
+            "symbol",
+            format!("{text:?} is {why}"),
+            ALLOWED,
+        ));
+    }
     if symbol.quote().is_none() && !is_coin(symbol.coin()) {
         let pairs: Vec<String> = well_known()
             .flat_map(|coin| ["USDT", "USDC", "USD"].map(|quote| [coin, quote].concat()))

@@ -10,8 +10,7 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::collect::import::refused::{Refused, refuse};
 use crate::model::{
-    Millis, ObservedPosition, PositionRow, Symbol, did_you_mean, exchange_name, nearest_f64,
-    product,
+    Millis, ObservedPosition, PositionRow, Symbol, exchange_name, nearest_f64, product,
 };
 
 /// Maximum difference between a price and the market price, as a fraction of the market price.
@@ -203,10 +202,8 @@ fn coin(
 ) -> Result<(String, u32), (&'static str, String)> {
     for (column, name) in [("coin", &coin), ("symbol", &symbol)] {
         let name = name.as_deref().unwrap_or_default();
-        if Symbol::read(name).is_some_and(|symbol| !symbol.is_clear()) {
-            let meant = Symbol::guess(name).map_or_else(String::new, |meant| did_you_mean(&meant));
-            let message =
-                format!("{name:?} is not a spelling of a symbol that is understood; {meant}");
+        if let Some(why) = Symbol::read(name).and_then(|symbol| symbol.unclear(name)) {
+            let message = format!("{name:?} is {why}");
             return Err((column, message));
         }
     }

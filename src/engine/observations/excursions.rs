@@ -277,6 +277,11 @@ impl Runs {
         self.run.len() >= LONGEST
     }
 
+    /// Whether only a few rows preceded the run.
+    fn is_start(&self) -> bool {
+        (1..=LEADING).contains(&self.leading.len())
+    }
+
     /// Time from the first row of the run to `at`, in milliseconds.
     fn lasted(&self, at: Millis) -> i64 {
         let first = self.run.first().map_or(at, |row| row.at);
@@ -317,7 +322,7 @@ impl Runs {
     ///
     /// If only a few rows preceded it, these are a false start.
     fn stayed(&mut self, at: Millis) {
-        if (1..=LEADING).contains(&self.leading.len()) {
+        if self.is_start() {
             let rows = std::mem::take(&mut self.leading);
             self.found.push(Excursion {
                 rows,
@@ -407,6 +412,8 @@ impl OpenInterestJudge {
             }
             if has_lasted && (!self.is_break || self.runs.is_longest()) {
                 if self.is_break {
+                    // The first readings at another level are left out, so that nothing is before the run.
+                    self.is_break = !self.runs.is_start();
                     self.runs.stayed(row.at);
                 } else {
                     self.runs.moved(row.at);

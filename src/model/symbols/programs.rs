@@ -86,5 +86,9 @@ fn perpetual(text: &str) -> Option<&str> {
 /// Whether a spelling names a pair, so that the word before it is not the base.
 fn is_pair(text: &str) -> bool {
     let whole = text.to_uppercase();
-    Spelling::read(&whole).is_some_and(|read| read.quote.is_some() && read.is_clear)
+    let is_pair = |read: Spelling<'_>| {
+        // `ASTER_USDT:USDT` is a pair of the coin ASTER.
+        read.is_clear && read.quote.is_some_and(|quote| quote != read.base)
+    };
+    Spelling::read(&whole).is_some_and(is_pair)
 }

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::model::symbols::contract_kind::{ContractKind, NotOfCoin, Settlement};
-use crate::model::symbols::names::{is_coin, own_name, well_known};
+use crate::model::symbols::names::{did_you_mean, is_coin, own_name, well_known};
 use crate::model::symbols::programs::without_exchange;
 use crate::model::symbols::quotes::{is_dollar, is_known_base};
 use crate::model::symbols::scales::{coin_of_base, unscaled_base};
@@ -208,6 +208,20 @@ impl Symbol {
     #[must_use]
     pub fn is_clear(&self) -> bool {
         self.is_clear
+    }
+
+    /// Why an unclear spelling is refused, with the best guess; `None` for a clear one. The reason follows the spelling
+    /// and the word "is".
+    #[must_use]
+    pub fn unclear(&self, text: &str) -> Option<String> {
+        if self.is_clear {
+            return None;
+        }
+        let meant = Self::guess(text);
+        let meant = meant.map_or_else(String::new, |meant| format!("; {}", did_you_mean(&meant)));
+        Some(format!(
+            "not a spelling of a symbol that is understood{meant}"
+        ))
     }
 
     /// The pair or coin that an unclear spelling probably means.

@@ -493,8 +493,8 @@ pub(crate) fn read_interest(
         open_interest,
         in_usd,
         unit: defaults.unit,
-        price: table
-            .has("price")
+        // In the tables of callers, a column of this name may have another meaning.
+        price: (table.has("price") && defaults.unit != AmountUnit::Unstated)
             .then(|| reader.some_decimals("price", true).0.into()),
         received_at,
     };

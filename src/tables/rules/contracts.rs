@@ -1,6 +1,6 @@
 //! The contract that a symbol names, and the tables in which it is accepted.
 
-use crate::model::{NotOfCoin, Symbol, did_you_mean, is_dollar};
+use crate::model::{NotOfCoin, Symbol, is_dollar};
 
 /// The contract of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,13 +58,8 @@ impl Resolved {
         let Some(symbol) = &self.symbol else {
             return Some("blank; name a trading pair".to_owned());
         };
-        if !symbol.is_clear() {
-            let meant = Symbol::guess(&self.spelled);
-            let meant =
-                meant.map_or_else(String::new, |meant| format!("; {}", did_you_mean(&meant)));
-            return Some(format!(
-                "not a spelling of a symbol that is understood{meant}"
-            ));
+        if let Some(why) = symbol.unclear(&self.spelled) {
+            return Some(why);
         }
         self.is_option()
     }

@@ -115,8 +115,11 @@ impl Judge<'_> {
                 let price = readings.price.as_ref().map(|price| price.f64(row));
                 match (*counted, price.filter(|price| *price > 0.0)) {
                     (Ok(Counted::Base(size)), _) => {
-                        let factor = size * Decimal::from(contract.scale());
-                        factors.insert(row, (factor, None));
+                        let factor = product(size, Decimal::from(contract.scale()));
+                        let factor = factor.unwrap_or(Decimal::MAX);
+                        if factor != Decimal::ONE {
+                            factors.insert(row, (factor, None));
+                        }
                     }
                     (Ok(Counted::Usd(size)), Some(_)) => {
                         factors.insert(row, (size, Some(contract.scale())));
@@ -185,10 +188,7 @@ type Factor = (Decimal, Option<u32>);
 
 /// Converts readings to coins or USD.
 fn convert(readings: &mut InterestColumns, factors: &HashMap<usize, Factor>) {
-    if factors
-        .values()
-        .all(|factor| *factor == (Decimal::ONE, None))
-    {
+    if factors.is_empty() {
         return;
     }
     let prices = readings.price.as_ref();

@@ -257,7 +257,7 @@ def test_optional_columns_of_orders_are_stored_from_a_file_too(tmp_path, folder)
     given = in_disorder(9_000, days=7)
     places = np.arange(given.num_rows)
     received = pyarrow.array(given.column("timestamp").to_numpy() + 5, mask=places % 3 == 0)
-    coins = ["wBTC" if place % 5 else None for place in places.tolist()]
+    coins = ["xbt" if place % 5 else None for place in places.tolist()]
     groups = [f"group {place % 7}" if place % 2 else None for place in places.tolist()]
     for name, cells in (("received_at", received), ("coin", coins), ("group_id", groups)):
         given = given.append_column(name, [cells])

@@ -168,7 +168,6 @@ def test_a_known_coin_without_orders_is_empty(source):
     with pytest.warns(liqdata.NotCovered, match="orders: no part of the period is covered"):
         assert source.orders("FARTUSDT", "okx") == []  # there are no orders of okx in the last day
     assert source.chart("SOLUSDT") == []
-    assert source.orders("BTCUSDC") == []
 
 
 def test_an_empty_market_refuses_no_symbol():
@@ -506,8 +505,8 @@ def test_spellings_of_other_programs_are_the_pair(text):
     assert liqdata.symbols.parse(text).pair == "BTCUSDT"
     exchange = liqdata.symbols.parse(text).exchange or "binance"
     market = liqdata.Market(orders=orders([text], exchange))
-    assert [row["symbol"] for row in market.orders()] == ["BTCUSDT"]
     assert [row["coin"] for row in market.coins()] == ["BTC"]
+    assert len(market.orders("BTCUSDT")) == 1
 
 
 @pytest.mark.parametrize("base", REAL)
