@@ -52,6 +52,19 @@ pub(super) struct ConvertedBatch {
     pub(super) repeated: u64,
 }
 
+impl ConvertedBatch {
+    /// Whether the last row cannot be read, as in a file that is cut short.
+    pub(super) fn is_last_unreadable(&self) -> bool {
+        let faults = match &self.rows {
+            TableRows::Orders(read) => &read.faults,
+            TableRows::Bars(read) => &read.faults,
+            TableRows::OpenInterest(read) => &read.faults,
+            TableRows::Positions(_) => return false,
+        };
+        faults.iter().any(|fault| fault.row + 1 == self.lines.len())
+    }
+}
+
 /// Converts the rows of one file.
 pub(super) struct Conversion<'a> {
     pub(super) table: FileTable,

@@ -403,6 +403,7 @@ impl Intake<'_> {
             }
             let chunk = conversion.convert(batch);
             let chunk = chunk.map_err(|message| unclear(&source.name, message))?;
+            is_last_sound &= !chunk.is_last_unreadable();
             self.done.rows -= chunk.skipped;
             self.done.repeated += chunk.repeated;
             let goes_on = match chunk.rows {
@@ -529,7 +530,8 @@ impl Intake<'_> {
             &mut self.book,
             &mut unknown,
             &mut should_continue,
-        );
+        )
+        .of_closed_bars();
         let orders = judge.orders(orders);
         let bars = judge.bars(bars);
         let open_interest = judge.open_interest(open_interest);

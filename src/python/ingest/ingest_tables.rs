@@ -93,7 +93,8 @@ pub(crate) fn ingest_tables(
                 &mut book,
                 &mut unknown,
                 goes_on,
-            );
+            )
+            .of_closed_bars();
             let made = JudgedTables {
                 orders: judge.orders(read.orders).unwrap_or_default(),
                 bars: judge.bars(read.bars).unwrap_or_default(),
