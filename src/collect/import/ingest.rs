@@ -467,7 +467,7 @@ impl Intake<'_> {
             return Ok(());
         }
         let made = archive_positions(self.path, columns, self.exchange, &mut self.attribution);
-        let (rows, refused) = made.map_err(|fault| match fault {
+        let (rows, found, refused) = made.map_err(|fault| match fault {
             PositionsFault::Archive(fault) => IngestError::Archive(fault),
             PositionsFault::Row((row, column, why)) => {
                 let row = places.get(row).copied().unwrap_or_default();
@@ -488,7 +488,10 @@ impl Intake<'_> {
             }
         }
         let lot = &mut self.lot;
-        lot.places.positions.extend(rows.iter().map(|_| (file, 0)));
+        let lines = found.iter().filter_map(|row| places.get(*row));
+        lot.places
+            .positions
+            .extend(lines.map(|line| (file, *line as u64)));
         lot.positions.extend(rows);
         Ok(())
     }
