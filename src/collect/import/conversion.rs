@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 
 use crate::archive::{Completeness, GivenOrders};
 use crate::collect::import::column_rows::text;
-use crate::collect::import::occurrence::{Occurrences, numbered};
+use crate::collect::import::occurrence::{Occurrences, OrderValues, numbered};
 use crate::feeds::dumps::{
     AmountMeaning, Clock, DELEVERAGED, FileBatch, FileMarket, FileName, FileTable, Format, Label,
     OrderKey, SideMeaning, UnitSize, any_instant, coin_margined, place,
@@ -50,6 +50,19 @@ pub(super) struct ConvertedBatch {
     pub(super) skipped: u64,
     /// Number of rows that repeat the row before.
     pub(super) repeated: u64,
+}
+
+impl ConvertedBatch {
+    /// Whether the last row cannot be read, as in a file that is cut short.
+    pub(super) fn is_last_unreadable(&self) -> bool {
+        let faults = match &self.rows {
+            TableRows::Orders(read) => &read.faults,
+            TableRows::Bars(read) => &read.faults,
+            TableRows::OpenInterest(read) => &read.faults,
+            TableRows::Positions(_) => return false,
+        };
+        faults.iter().any(|fault| fault.row + 1 == self.lines.len())
+    }
 }
 
 /// Converts the rows of one file.
@@ -429,7 +442,6 @@ impl<'a> Conversion<'a> {
                     (amount, None)
                 }
             };
-            let side_word = if side == Side::Long { "sell" } else { "buy" };
             if market.is_side_of_position
                 && let Some(side) = orders.side.get_mut(row)
             {
@@ -438,45 +450,24 @@ impl<'a> Conversion<'a> {
                     Side::Short => Side::Long,
                 };
             }
-            let id = table.get("id").map(|cells| text(&cells.at(place)));
-            let id = id.filter(|id| !id.trim().is_empty() && id != "None");
-            let is_without_id = matches!(layout.key, OrderKey::Id(_)) && id.is_none();
-            *key = match (layout.key, id) {
-                (OrderKey::Id("hyperliquid"), Some(id)) => {
-                    let side = if side == Side::Long { 'A' } else { 'B' };
-                    format!("hyperliquid|{contract}|{id}|{side}")
-                }
-                (OrderKey::Id(writer), Some(id)) => format!("{writer}|{contract}|{id}"),
-                (OrderKey::Id("tardis"), None) => {
-                    let micros = table
-                        .get("timestamp_text")
-                        .map(|cells| text(&cells.at(place)));
-                    let micros = micros.unwrap_or_else(|| at.0.to_string());
-                    format!("tardis|{contract}|{side_word}|{micros}|{amount}|{price}")
-                }
-                (OrderKey::Id(writer), None) => {
-                    format!("{writer}|{contract}|{side_word}|{}|{amount}|{price}", at.0)
-                }
-                (OrderKey::Binance, _) => {
-                    let word = side_word.to_uppercase();
-                    let paid = if is_order_price.get(place) == Some(&true) {
-                        Decimal::ZERO
-                    } else {
-                        price
-                    };
-                    format!("binance|{contract}|{word}|{}|{amount}|{paid}", at.0)
-                }
-                (OrderKey::Values, _) => String::new(),
-            };
+            let is_order = is_order_price.get(place) == Some(&true);
+            let paid = if is_order { Decimal::ZERO } else { price };
+            *key = order_key(
+                layout.key,
+                (table, place),
+                contract,
+                (side, at, amount, price),
+                paid,
+            );
             // Without an id, equal lines are distinct orders.
-            if is_without_id
+            if matches!(layout.key, OrderKey::Id(_))
+                && id_of(table, place).is_none()
                 && let Some(times) = self
                     .seen
                     .count(exchange, contract, (side, at, amount, price))
             {
                 *key = numbered(std::mem::take(key), times);
             }
-            let is_order = is_order_price.get(place) == Some(&true);
             let kind = if is_order {
                 Some("order")
             } else {
@@ -639,6 +630,43 @@ impl<'a> Conversion<'a> {
     }
 }
 
+/// The id of an order in its file.
+fn id_of(table: &RawTable, row: usize) -> Option<String> {
+    let id = table.get("id").map(|cells| text(&cells.at(row)));
+    id.filter(|id| !id.trim().is_empty() && id != "None")
+}
+
+/// The key of an order in a file of a recording program or of one exchange; `paid` is the average price, if any.
+fn order_key(
+    key: OrderKey,
+    (table, row): (&RawTable, usize),
+    contract: &str,
+    (side, at, amount, price): OrderValues,
+    paid: Decimal,
+) -> String {
+    let word = if side == Side::Long { "sell" } else { "buy" };
+    let cell = |name: &str| table.get(name).map(|cells| text(&cells.at(row)));
+    match (key, id_of(table, row)) {
+        (OrderKey::Id("hyperliquid"), Some(id)) => {
+            let side = if side == Side::Long { 'A' } else { 'B' };
+            format!("hyperliquid|{contract}|{id}|{side}")
+        }
+        (OrderKey::Id(writer), Some(id)) => format!("{writer}|{contract}|{id}"),
+        (OrderKey::Id("tardis"), None) => {
+            let micros = cell("timestamp_text").unwrap_or_else(|| at.0.to_string());
+            format!("tardis|{contract}|{word}|{micros}|{amount}|{price}")
+        }
+        (OrderKey::Id(writer), None) => {
+            format!("{writer}|{contract}|{word}|{}|{amount}|{price}", at.0)
+        }
+        (OrderKey::Binance, _) => {
+            let word = word.to_uppercase();
+            format!("binance|{contract}|{word}|{}|{amount}|{paid}", at.0)
+        }
+        (OrderKey::Values, _) => String::new(),
+    }
+}
+
 /// Columns of orders that come from their markets.
 #[derive(Default)]
 struct MarketColumns {
@@ -731,7 +759,7 @@ fn unit(table: &FileTable, name: &FileName, exchange: Option<&str>) -> AmountUni
 }
 
 /// Side, time, quantity and price of an order, without trailing zeros.
-fn values(orders: &GivenOrders, row: usize) -> (Side, Millis, Decimal, Decimal) {
+fn values(orders: &GivenOrders, row: usize) -> OrderValues {
     let number = |column: &DecimalColumn| column.get(row).unwrap_or_default().normalize();
     (
         orders.side.get(row).copied().unwrap_or(Side::Long),

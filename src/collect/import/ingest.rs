@@ -204,42 +204,12 @@ pub fn ingest(
     {
         return Err(unknown.into());
     }
-    let mut found: Vec<(FileSource, Format, usize)> = Vec::new();
-    let mut parts = Vec::new();
-    for (number, file) in files.paths.iter().enumerate() {
-        let mut part = Part::default();
-        part.read.path.clone_from(file);
-        let shown = files.names.get(file).map(String::as_str);
-        let shown = shown.map_or_else(|| file.to_string_lossy(), Into::into);
-        for source in sources(file, &shown)? {
-            if !should_continue(0) {
-                return Ok(Ingested {
-                    is_interrupted: true,
-                    ..Ingested::default()
-                });
-            }
-            let opened = source.with(|mut rows| {
-                let mut conversion = conversion(&source, &rows, files)?;
-                if let Some(batch) = rows.next(conversion.wanted(), FIRST) {
-                    conversion.check(batch)?;
-                }
-                Ok(conversion.table.layout.format)
-            })?;
-            let format = opened
-                .flatten()
-                .map_err(|message| unclear(&source.name, message))?;
-            part.left += 1;
-            found.push((source, format, number));
-        }
-        parts.push(part);
-    }
-    // Files are sorted by their dates, so that rows of one day are stored together. Files in USD come last.
-    sort_small(&mut found, |one, other| {
-        let place = |(source, format, _): &(FileSource, Format, usize)| {
-            (format.is_in_usd(), source.name.span())
-        };
-        place(one).cmp(&place(other))
-    });
+    let Some((found, parts)) = prepared(files, should_continue)? else {
+        return Ok(Ingested {
+            is_interrupted: true,
+            ..Ingested::default()
+        });
+    };
     // A new archive is created with its first rows.
     let is_begun = !files.is_dry_run && Archive::read_if_begun(path)?.is_some();
     let writer = is_begun
@@ -294,6 +264,50 @@ pub fn ingest(
     }
     let is_whole = intake.convert()? && intake.store()?;
     Ok(intake.end(is_whole))
+}
+
+/// The sources of files in the order in which they are read, each with its format and the index of its file.
+type Prepared = (Vec<(FileSource, Format, usize)>, Vec<Part>);
+
+/// Finds the sources and formats of all files, before anything is written. `None` if `should_continue` stopped it.
+fn prepared(
+    files: &Files,
+    should_continue: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Prepared>, IngestError> {
+    let mut found: Vec<(FileSource, Format, usize)> = Vec::new();
+    let mut parts = Vec::new();
+    for (number, file) in files.paths.iter().enumerate() {
+        let mut part = Part::default();
+        part.read.path.clone_from(file);
+        let shown = files.names.get(file).map(String::as_str);
+        let shown = shown.map_or_else(|| file.to_string_lossy(), Into::into);
+        for source in sources(file, &shown)? {
+            if !should_continue(0) {
+                return Ok(None);
+            }
+            let opened = source.with(|mut rows| {
+                let mut conversion = conversion(&source, &rows, files)?;
+                if let Some(batch) = rows.next(conversion.wanted(), FIRST) {
+                    conversion.check(batch)?;
+                }
+                Ok(conversion.table.layout.format)
+            })?;
+            let format = opened
+                .flatten()
+                .map_err(|message| unclear(&source.name, message))?;
+            part.left += 1;
+            found.push((source, format, number));
+        }
+        parts.push(part);
+    }
+    // Files are sorted by their dates, so that rows of one day are stored together. Files in USD come last.
+    sort_small(&mut found, |one, other| {
+        let place = |(source, format, _): &(FileSource, Format, usize)| {
+            (format.is_in_usd(), source.name.span())
+        };
+        place(one).cmp(&place(other))
+    });
+    Ok(Some((found, parts)))
 }
 
 /// Detects the format of a source; the error says why it is unclear.
@@ -403,6 +417,7 @@ impl Intake<'_> {
             }
             let chunk = conversion.convert(batch);
             let chunk = chunk.map_err(|message| unclear(&source.name, message))?;
+            is_last_sound &= !chunk.is_last_unreadable();
             self.done.rows -= chunk.skipped;
             self.done.repeated += chunk.repeated;
             let goes_on = match chunk.rows {
@@ -466,7 +481,7 @@ impl Intake<'_> {
             return Ok(());
         }
         let made = archive_positions(self.path, columns, self.exchange, &mut self.attribution);
-        let (rows, refused) = made.map_err(|fault| match fault {
+        let (rows, found, refused) = made.map_err(|fault| match fault {
             PositionsFault::Archive(fault) => IngestError::Archive(fault),
             PositionsFault::Row((row, column, why)) => {
                 let row = places.get(row).copied().unwrap_or_default();
@@ -487,7 +502,10 @@ impl Intake<'_> {
             }
         }
         let lot = &mut self.lot;
-        lot.places.positions.extend(rows.iter().map(|_| (file, 0)));
+        let lines = found.iter().filter_map(|row| places.get(*row));
+        lot.places
+            .positions
+            .extend(lines.map(|line| (file, *line as u64)));
         lot.positions.extend(rows);
         Ok(())
     }
@@ -529,7 +547,8 @@ impl Intake<'_> {
             &mut self.book,
             &mut unknown,
             &mut should_continue,
-        );
+        )
+        .of_closed_bars();
         let orders = judge.orders(orders);
         let bars = judge.bars(bars);
         let open_interest = judge.open_interest(open_interest);
@@ -743,7 +762,8 @@ fn positions_of(
         let (column, row) = (fault.column, line(fault.row));
         return Err(format!("column {column:?}, row {row}: {}", fault.message()));
     }
-    let places = read.places.iter().map(|row| line(*row) as usize);
+    let places = read.places.iter();
+    let places = places.map(|row| usize::try_from(line(*row)).unwrap_or_default());
     all.places.extend(places);
     all.columns.extend(read.columns);
     Ok(())

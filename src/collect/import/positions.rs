@@ -26,7 +26,8 @@ impl From<ArchiveError> for PositionsFault {
     }
 }
 
-/// Converts trading positions to the rows of the archive in the folder `path`. Also counts the refused ones.
+/// Converts trading positions to the rows of the archive in the folder `path`. Also returns their indexes, and counts the
+/// refused ones.
 ///
 /// # Errors
 ///
@@ -37,7 +38,7 @@ pub fn archive_positions(
     given: Vec<ObservedPosition>,
     exchange: Option<&str>,
     known: &mut ExchangeAttribution,
-) -> Result<(Vec<PositionRow>, Vec<Refused>), PositionsFault> {
+) -> Result<(Vec<PositionRow>, Vec<usize>, Vec<Refused>), PositionsFault> {
     for (row, position) in given.iter().enumerate() {
         let name = position.exchange.as_deref();
         let unknown = name.map(|name| known.unknown(name)).transpose()?.flatten();

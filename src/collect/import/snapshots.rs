@@ -30,7 +30,8 @@ pub(crate) type Unclear = (usize, &'static str, String);
 /// The key of a snapshot: exchange, coin and time.
 type Snapshot = (String, String, Millis);
 
-/// Converts the rows of a table to the form that an archive stores. Also returns the refused rows by reason. Rows
+/// Converts the rows of a table to the form that an archive stores. Also returns their indexes in the table, and the
+/// refused rows by reason. Rows
 /// without an exchange get `exchange`. `price_at` returns the market price of a coin at an instant if it is known.
 ///
 /// # Errors
@@ -40,7 +41,7 @@ pub(crate) fn snapshots(
     given: Vec<ObservedPosition>,
     exchange: Option<&str>,
     price_at: &mut dyn FnMut(&str, Millis) -> Option<f64>,
-) -> Result<(Vec<PositionRow>, Vec<Refused>), Unclear> {
+) -> Result<(Vec<PositionRow>, Vec<usize>, Vec<Refused>), Unclear> {
     let mut rows = Vec::with_capacity(given.len());
     let mut numbers: HashMap<Snapshot, u32> = HashMap::new();
     let mut prices: BTreeMap<Snapshot, Vec<(f64, f64)>> = BTreeMap::new();
@@ -58,6 +59,7 @@ pub(crate) fn snapshots(
         .map(|(snapshot, price)| (snapshot, judge(&agreed, snapshot, *price, price_at)))
         .collect();
     let mut refused: Vec<Refused> = Vec::new();
+    let mut places = Vec::with_capacity(rows.len());
     let mut place = 0;
     rows.retain(|row| {
         let at = place;
@@ -66,6 +68,7 @@ pub(crate) fn snapshots(
             .get(&snapshot_of(row))
             .and_then(|judged| judged.fault(row));
         let Some((reason, shown)) = fault else {
+            places.push(at);
             return true;
         };
         refuse(
@@ -75,7 +78,7 @@ pub(crate) fn snapshots(
         );
         false
     });
-    Ok((rows, refused))
+    Ok((rows, places, refused))
 }
 
 /// The result of the check of a snapshot's price.
@@ -315,7 +318,7 @@ mod tests {
 
     /// Returns the accepted quantities, and the number of refused rows by reason.
     fn judged(rows: &[(f64, f64)], market: Option<f64>) -> (Vec<f64>, Vec<(String, u64)>) {
-        let (rows, refused) = snapshots(of_one(rows), None, &mut |_, _| market).unwrap();
+        let (rows, _, refused) = snapshots(of_one(rows), None, &mut |_, _| market).unwrap();
         (
             rows.iter().map(|row| nearest_f64(row.qty)).collect(),
             (refused.into_iter().map(|one| (one.reason, one.count))).collect(),
@@ -366,7 +369,7 @@ mod tests {
         for row in &mut rows {
             row.current_price = Some(Decimal::ONE_HUNDRED);
         }
-        let (rows, refused) = snapshots(rows, None, &mut |_, _| None).unwrap();
+        let (rows, _, refused) = snapshots(rows, None, &mut |_, _| None).unwrap();
         let reasons: Vec<&str> = refused.iter().map(|one| one.reason.as_str()).collect();
         assert_eq!((rows.len(), reasons), (0, vec![OFF]));
     }

@@ -173,9 +173,12 @@ impl FileMarket {
             "bitmex" if is_bitcoin => Some(ContractSize::usd(Decimal::ONE)),
             own => published_size(own, contract),
         };
-        let unit = size.map_or(UnitSize::Unknown, |contract| match contract.is_usd {
-            true => UnitSize::Usd(contract.size),
-            false => UnitSize::Coins(contract.size),
+        let unit = size.map_or(UnitSize::Unknown, |contract| {
+            if contract.is_usd {
+                UnitSize::Usd(contract.size)
+            } else {
+                UnitSize::Coins(contract.size)
+            }
         });
         let (symbol, coin) = (market.symbol(), market.coin());
         let is_named = |name: &str| name.contains(char::is_alphanumeric);

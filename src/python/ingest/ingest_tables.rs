@@ -93,7 +93,8 @@ pub(crate) fn ingest_tables(
                 &mut book,
                 &mut unknown,
                 goes_on,
-            );
+            )
+            .of_closed_bars();
             let made = JudgedTables {
                 orders: judge.orders(read.orders).unwrap_or_default(),
                 bars: judge.bars(read.bars).unwrap_or_default(),
@@ -116,7 +117,7 @@ pub(crate) fn ingest_tables(
     let given = std::mem::take(&mut judged.positions);
     let mut known = known_exchanges(py, &path, exchange, new_exchange)?;
     let made = py.detach(|| archive_positions(&path, given, exchange, &mut known));
-    let (positions, mut refused) = made.map_err(|fault| match fault {
+    let (positions, _, mut refused) = made.map_err(|fault| match fault {
         PositionsFault::Archive(fault) => error::archive(py, &fault),
         PositionsFault::Row((row, column, message)) => {
             let fault = RowFault::new(row, column, message, "");

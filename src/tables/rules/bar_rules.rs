@@ -153,7 +153,7 @@ impl Judge<'_> {
         if let Some((reason, shown)) = self.time(at).or_else(|| self.time(at.on(interval))) {
             return Some(("timestamp", reason.to_owned(), shown));
         }
-        if at.on(interval) > self.now {
+        if self.closed_by.is_some_and(|now| at.on(interval) > now) {
             let reason = "the bar has not closed yet";
             return Some(("timestamp", reason.to_owned(), at.to_string()));
         }

@@ -18,7 +18,9 @@ pub(crate) type ExchangeCheck<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 /// Applies the rules to the rows of tables.
 pub(crate) struct Judge<'a> {
     /// The time of this machine's clock.
-    pub(super) now: Millis,
+    now: Millis,
+    /// The instant until which bars must have closed, if they must.
+    pub(super) closed_by: Option<Millis>,
     /// The latest instant that a row may have.
     pub(super) latest: Millis,
     pub(super) rates: &'a QuoteRates,
@@ -54,6 +56,7 @@ impl<'a> Judge<'a> {
     ) -> Self {
         Self {
             now,
+            closed_by: None,
             latest: now.on(AHEAD),
             rates,
             sizes,
@@ -61,6 +64,14 @@ impl<'a> Judge<'a> {
             exchanges,
             goes_on,
             is_stopped: false,
+        }
+    }
+
+    /// Refuses bars that have not closed by this machine's clock, as an archive requires.
+    pub(crate) fn of_closed_bars(self) -> Self {
+        Self {
+            closed_by: Some(self.now),
+            ..self
         }
     }
 

@@ -9,6 +9,11 @@ from dumped import MINUTE, START, TARDIS, TICKER, orders_of, written
 import liqdata
 from liqdata.errors import BadQuery
 
+UNKNOWN_SIZE = (
+    "is in contracts, and the size of the contract is unknown; contract_size= gives it (a number, or a table of symbol "
+    "and contract_size)"
+)
+
 # --- Tardis
 
 
@@ -51,6 +56,18 @@ def test_tardis_liquidations_have_the_order_side_and_the_receipt_time(tmp_path, 
     assert liqdata.ingest(folder, file).new == 0
 
 
+def test_amounts_in_contracts_are_read_with_a_given_size(tmp_path, folder):
+    at = (START + 1) * 1000
+    file = written(
+        tmp_path,
+        "okex-swap_liquidations_2024-01-02_PERPETUALS.csv.gz",
+        f"okex-swap,BTC-USDT-SWAP,{at},{at + 250_999},,sell,40000,3",
+        header=TARDIS,
+    )
+    assert liqdata.ingest(folder, file, contract_size=0.01).new == 1
+    assert [(float(row["qty"]), float(row["value_usd"])) for row in orders_of(folder)] == [(0.03, 1200)]
+
+
 def test_trades_have_the_header_of_liquidations_and_are_not_taken_for_them(tmp_path, folder):
     line = f"binance-futures,BTCUSDT,{START * 1000},{START * 1000},7,sell,40000,1"
     for name, said in [
@@ -76,8 +93,7 @@ def test_a_ticker_gives_open_interest_where_it_changes_and_every_five_minutes(tm
     assert (done.rows, done.new, done.repeated) == (8, 4, 2)
     assert done.refused == {
         "open_interest: blank": 1,
-        "open_interest: is in contracts, and the size of the contract is unknown; contract_size= gives it (a number, or "
-        "a table of symbol and contract_size)": 1,
+        f"open_interest: {UNKNOWN_SIZE}": 1,
     }
     with liqdata.open(folder) as market:
         read = [
