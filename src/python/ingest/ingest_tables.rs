@@ -61,6 +61,7 @@ pub(crate) struct FilePart {
 ))]
 #[expect(
     clippy::too_many_arguments,
+    clippy::too_many_lines,
     clippy::needless_pass_by_value,
     reason = "arguments from Python come by value, one by one"
 )]
@@ -373,14 +374,12 @@ fn in_coins(
                     implausible.push(why.clone());
                 }
                 let place = interest.places.get(row).copied().unwrap_or(row);
-                let reason = match (unit, &why) {
-                    (OpenInterestUnit::Base, NotInCoins::Implausible(_)) => {
-                        "implausible in coins, compared with price and volume"
-                    }
-                    _ => {
-                        let reason = why.reason().strip_prefix("open_interest_usd: ");
-                        reason.unwrap_or(why.reason())
-                    }
+                let is_implausible = matches!(why, NotInCoins::Implausible(_));
+                let reason = if unit == OpenInterestUnit::Base && is_implausible {
+                    "implausible in coins, compared with price and volume"
+                } else {
+                    let reason = why.reason().strip_prefix("open_interest_usd: ");
+                    reason.unwrap_or(why.reason())
                 };
                 let fault = RowFault::new(place, column, reason, why.why());
                 if !is_file {
