@@ -91,7 +91,6 @@ pub fn published_size(exchange: &str, native_id: &str) -> Option<ContractSize> {
     };
     match exchange_name(exchange).as_str() {
         "binance" if is_in_usd => native_id.contains('_').then(coin_margined),
-        "binance" => Some(ContractSize::base(one)),
         "bybit" if is_in_usd => Some(ContractSize::usd(one)),
         "bybit" => symbol
             .quote()
@@ -107,8 +106,8 @@ pub fn published_size(exchange: &str, native_id: &str) -> Option<ContractSize> {
             _ => None,
         },
         "bitmex" => (native_id == "XBTUSD").then_some(ContractSize::usd(one)),
-        "bitfinex" | "dydx" | "aster" | "coinex" | "hyperliquid" | "lighter" | "lighter_rh"
-        | "pacifica" | "extended" | "orderly" => Some(ContractSize::base(one)),
+        "binance" | "bitfinex" | "dydx" | "aster" | "coinex" | "hyperliquid" | "lighter"
+        | "lighter_rh" | "pacifica" | "extended" | "orderly" => Some(ContractSize::base(one)),
         _ => None,
     }
 }

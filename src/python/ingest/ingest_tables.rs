@@ -41,6 +41,7 @@ use crate::tables::{
 ))]
 #[expect(
     clippy::too_many_arguments,
+    clippy::too_many_lines,
     clippy::needless_pass_by_value,
     reason = "arguments from Python come by value, one by one"
 )]

@@ -28,6 +28,10 @@ impl Judge<'_> {
     ///
     /// Prices become USD per coin, volumes become numbers of coins, and symbols become names of coins. `None` if
     /// `goes_on` stopped the checks.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one rule after the other, for each row"
+    )]
     pub(crate) fn bars(&mut self, read: ReadRows<BarColumns>) -> Option<Judged<BarColumns>> {
         let ReadRows {
             columns: mut bars,

@@ -16,6 +16,10 @@ impl Judge<'_> {
     /// Returns the accepted readings, in coins or, if all are, in USD.
     ///
     /// Symbols become names of coins. `None` if `goes_on` stopped the checks.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one rule after the other, for each row"
+    )]
     pub(crate) fn open_interest(
         &mut self,
         read: ReadRows<InterestColumns>,

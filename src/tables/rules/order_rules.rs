@@ -87,9 +87,9 @@ impl Judge<'_> {
         }
         if !changed.is_empty() {
             let with = |column: &DecimalColumn, of: fn(&Numbers) -> Decimal| -> DecimalColumn {
-                let mut changes = changed.iter().peekable();
+                let mut rest = changed.iter().peekable();
                 let cells = column.iter().enumerate().map(|(row, cell)| {
-                    let change = changes.next_if(|(changed, _)| *changed == row);
+                    let change = rest.next_if(|(changed, _)| *changed == row);
                     change.map_or(cell, |(_, numbers)| of(numbers))
                 });
                 cells.collect()

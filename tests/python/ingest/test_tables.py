@@ -156,7 +156,7 @@ def some_orders(rows):
         "side": [("LONG", "short")[place % 2] for place in count],
         "price": [40_000 + place % 4 / 4 for place in count],
         "qty": [(1 + place % 3) / 1000 for place in count],
-        "value_usd": [40.0 + place % 7 for place in count],
+        "value_usd": [40.0 * (1 + place % 3) for place in count],
     }
 
 
