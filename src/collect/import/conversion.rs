@@ -196,6 +196,16 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
+    /// The length of bars that do not state it, which [`check`](Self::check) may find.
+    pub(super) fn length(&self) -> Option<i64> {
+        self.defaults.interval
+    }
+
+    /// Sets the length of bars that do not state it.
+    pub(super) fn set_length(&mut self, length: Option<i64>) {
+        self.defaults.interval = length;
+    }
+
     /// Converts a batch; the error is a fault of a column.
     pub(super) fn convert(&mut self, batch: FileBatch) -> Result<ConvertedBatch, String> {
         let FileBatch { columns, lines, .. } = batch;

@@ -244,7 +244,7 @@ pub fn ingest(
         } = known;
         intake.book.add(table, exchange, coin, contract);
     }
-    for (source, format, part) in &found {
+    for (source, (format, length), part) in &found {
         let shown = source.name.shown.clone();
         intake.done.files.push((shown.clone(), *format));
         if let Some(part) = intake.parts.get_mut(*part) {
@@ -253,6 +253,7 @@ pub fn ingest(
         intake.names.push((shown, *part));
         let opened = source.with(|rows| {
             let mut conversion = conversion(source, &rows, files)?;
+            conversion.set_length(*length);
             Ok(intake.file(rows, &mut conversion, source))
         })?;
         let went_on = opened
@@ -266,15 +267,18 @@ pub fn ingest(
     Ok(intake.end(is_whole))
 }
 
-/// The sources of files in the order in which they are read, each with its format and the index of its file.
-type Prepared = (Vec<(FileSource, Format, usize)>, Vec<Part>);
+/// The sources of files in the order in which they are read, and the files.
+type Prepared = (Vec<Source>, Vec<Part>);
+
+/// A source, its format with the length of its bars, and the index of its file.
+type Source = (FileSource, (Format, Option<i64>), usize);
 
 /// Finds the sources and formats of all files, before anything is written. `None` if `should_continue` stopped it.
 fn prepared(
     files: &Files,
     should_continue: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<Prepared>, IngestError> {
-    let mut found: Vec<(FileSource, Format, usize)> = Vec::new();
+    let mut found: Vec<Source> = Vec::new();
     let mut parts = Vec::new();
     for (number, file) in files.paths.iter().enumerate() {
         let mut part = Part::default();
@@ -290,7 +294,7 @@ fn prepared(
                 if let Some(batch) = rows.next(conversion.wanted(), FIRST) {
                     conversion.check(batch)?;
                 }
-                Ok(conversion.table.layout.format)
+                Ok((conversion.table.layout.format, conversion.length()))
             })?;
             let format = opened
                 .flatten()
@@ -302,9 +306,7 @@ fn prepared(
     }
     // Files are sorted by their dates, so that rows of one day are stored together. Files in USD come last.
     sort_small(&mut found, |one, other| {
-        let place = |(source, format, _): &(FileSource, Format, usize)| {
-            (format.is_in_usd(), source.name.span())
-        };
+        let place = |(source, (format, _), _): &Source| (format.is_in_usd(), source.name.span());
         place(one).cmp(&place(other))
     });
     Ok(Some((found, parts)))

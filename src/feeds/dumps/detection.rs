@@ -441,7 +441,7 @@ fn table_of(
         let nearest = lacks
             .into_iter()
             .filter(|(_, needs, lacks)| lacks.len() * 2 <= *needs)
-            .min_by_key(|(_, needs, lacks)| lacks.len() * 100 / needs);
+            .max_by_key(|(_, needs, lacks)| (*needs - lacks.len(), 10 - *needs));
         return Err(match nearest {
             Some((nearest, _, lacks)) => unlike(header, nearest, &lacks),
             None => format!("its columns ({}) do not match any format", shown(header)),

@@ -184,7 +184,9 @@ fn symbol_among(mut words: &[&str]) -> Option<String> {
 /// The symbol with which words in upper case begin.
 fn symbol_at(words: &[String]) -> Option<String> {
     let (first, rest) = words.split_first()?;
-    let Some((quote, rest)) = rest.split_first().filter(|(quote, _)| is_quote(quote)) else {
+    let is_known = Symbol::read(first).is_some_and(|symbol| is_coin(symbol.coin()));
+    let is_pair = |quote: &str| is_dollar(quote) || is_known && is_quote(quote);
+    let Some((quote, rest)) = rest.split_first().filter(|(quote, _)| is_pair(quote)) else {
         return names_market(first).then(|| first.clone());
     };
     // The settlement currency follows the pair, and the delivery date follows the settlement currency.

@@ -161,6 +161,7 @@ FILES = {
 
 FAULT = re.compile(r'column "(?P<column>\w+)", row (?P<row>\d+): (?P<why>.*)', re.DOTALL)
 CLASSES = {
+    "unit": ("counts coins or contracts", "size of the contract is unknown"),
     "not above 0": ("not above 0", "not a price"),
     "seconds": ("epoch seconds",),
     "microseconds": ("epoch microseconds",),
