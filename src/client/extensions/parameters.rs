@@ -209,7 +209,7 @@ mod tests {
     use crate::contract::decode::BufferedBody;
 
     const BODY: &[u8] =
-        br#"{"success":true,"data":[],"explain":{"coverage":[],"earlier":null,"more":"text"}}"#;
+        br#"{"success":true,"data":[],"explain":{"coverage":[],"earlier":null,"another":"text"}}"#;
 
     /// Returns the size of the body's copy and the text of its explanation. `preference_applied` is a header of the
     /// answer.
@@ -251,6 +251,6 @@ mod tests {
         let (buffered, text) = read(preferred, Some(EXPLAINED));
         assert!(buffered >= BODY.len() && text.is_none());
         let (buffered, text) = read(asked, None);
-        assert!(buffered >= BODY.len() && text.is_some_and(|text| text.contains("more")));
+        assert!(buffered >= BODY.len() && text.is_some_and(|text| text.contains("another")));
     }
 }

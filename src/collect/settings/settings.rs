@@ -654,7 +654,7 @@ mod tests {
             (
                 "[exchanges.okx]\nproxy = \"ftp://a\"",
                 "exchanges.okx.proxy",
-                "socks5h:// addresses, or",
+                "socks5h:// with a host and a port, or",
             ),
             ("[pace]\npoll = -1.0", "pace.poll", "-1"),
             (

@@ -378,8 +378,8 @@ def test_a_condition_that_fails_for_one_coin_is_reported_and_the_others_are_judg
             stop=stop,
             after_poll=stop_after_two,
         )
-    (told,) = reported
-    assert told.startswith('clusters of BTC: "BTC" is unknown')
+    (message,) = reported
+    assert message.startswith('clusters of BTC: "BTC" is unknown')
     assert {(event["alert"], event.get("coin", "BTC")) for event in shown} == {("cluster", "ETH"), ("order", "BTC")}
 
 
