@@ -307,7 +307,7 @@ fn a_forbidden_use_is_found_in_every_spelling() {
     }
     for source in [
         "use rusqlite::Connection;",
-        "use arrow_array::Array;",
+        "use parquet::file::reader::FileReader;",
         "fn f(_: uuid::Uuid) {}",
     ] {
         assert_eq!(faults("feeds", source).len(), 1, "{source}");

@@ -16,15 +16,15 @@ use crate::collect::clock::machine;
 use crate::collect::import::conversion::{Conversion, ConvertedBatch, TableRows};
 use crate::collect::import::file_rows::FileRows;
 use crate::collect::import::files::{FileSource, Place, Unopened, sources};
-use crate::collect::import::in_usd::{InUsd, ToCoins};
+use crate::collect::import::pending_interest::{PendingInterest, ToCoins};
 use crate::collect::import::positions::{PositionsFault, archive_positions};
 use crate::collect::import::refused::{Refused, refuse, refuse_all};
 use crate::feeds::dumps::{FileName, Format, UnclearFile, detect};
 use crate::model::{Millis, ObservedPosition, TimeRange, sort_small};
 use crate::tables::{
     BarColumns, ContractBook, ContractSizes, ExchangeAttribution, InputCells, InterestColumns,
-    Judge, QuoteRates, RawTable, ReadRows, RowFault, Spacings, UnknownExchange, append_orders,
-    bar_table, first, interest_table, order_table, read_positions,
+    Judge, QuoteRates, RawTable, ReadRows, RowFault, Spacings, TableKind, UnknownExchange,
+    append_orders, bar_table, first, interest_table, order_table, read_positions,
 };
 
 /// Number of rows in a full lot.
@@ -182,13 +182,13 @@ pub(crate) fn reason(rejected: &RejectedRow) -> String {
 /// Stores files in the archive in the folder `path`, which is created if it is missing.
 ///
 /// `should_continue` gets the number of rows read and returns whether to continue; rows that are already stored stay.
-/// `finished` gets each file as soon as all its rows are stored. Open interest in USD is read last, after the bars, and
-/// converted by `to_coins`.
+/// `finished` gets each file as soon as all its rows are stored. Open interest is read last, after the bars, and
+/// converted or checked by `to_coins`.
 ///
 /// # Errors
 ///
 /// [`IngestError::Exchange`], [`IngestError::UnclearFile`] and [`IngestError::Unopened`] before anything is written;
-/// [`IngestError::UnclearFile`] for a file of open interest that is stated to be in USD but is not;
+/// [`IngestError::UnclearFile`] for a file of open interest that has another unit than it states;
 /// [`IngestError::Archive`] if another process writes to the archive, or if it cannot be written.
 pub fn ingest(
     path: &Path,
@@ -227,7 +227,7 @@ pub fn ingest(
         names: Vec::new(),
         parts,
         lot: Lot::default(),
-        in_usd: InUsd::default(),
+        interest: PendingInterest::default(),
         sessions: Vec::new(),
         book: ContractBook::default(),
         ingest: files.ingest.as_ref(),
@@ -304,9 +304,13 @@ fn prepared(
         }
         parts.push(part);
     }
-    // Files are sorted by their dates, so that rows of one day are stored together. Files in USD come last.
+    // Files are sorted by their dates, so that rows of one day are stored together. Open interest comes last, because it
+    // is converted and checked with the bars.
     sort_small(&mut found, |one, other| {
-        let place = |(source, (format, _), _): &Source| (format.is_in_usd(), source.name.span());
+        let place = |(source, (format, _), _): &Source| {
+            let is_interest = format.kind() == TableKind::OpenInterest;
+            (is_interest, format.is_in_usd(), source.name.span())
+        };
         place(one).cmp(&place(other))
     });
     Ok(Some((found, parts)))
@@ -383,8 +387,8 @@ struct Intake<'a> {
     names: Vec<(String, usize)>,
     parts: Vec<Part>,
     lot: Lot,
-    /// Open-interest readings in USD that are not converted yet.
-    in_usd: InUsd,
+    /// Open-interest readings that are not converted or checked yet.
+    interest: PendingInterest,
     /// Sessions of completely read sources, which are stored together with their last rows.
     sessions: Vec<ImportedSession>,
     book: ContractBook,
@@ -586,13 +590,10 @@ impl Intake<'_> {
         append_orders(&mut lot.orders, &orders.columns);
         lot.bars.append(&bars.columns);
         let places = found_at(&open_interest.places);
-        if open_interest.columns.in_usd {
-            self.in_usd.add(open_interest.columns, file, places);
-        } else {
-            lot.places.open_interest.extend(places);
-            lot.open_interest.append(&open_interest.columns);
+        if !places.is_empty() {
+            self.interest.add(open_interest.columns, file, places);
         }
-        if self.in_usd.are_many() && !self.convert()? {
+        if self.interest.are_many() && !self.convert()? {
             return Ok(false);
         }
         if self.lot.len() >= LOT {
@@ -602,9 +603,9 @@ impl Intake<'_> {
         Ok(true)
     }
 
-    /// Stores the lot with its bars, then converts the readings in USD to coins. Returns false if `should_continue` stopped it.
+    /// Stores the lot with its bars, then converts the readings of open interest to coins. Returns false if `should_continue` stopped it.
     fn convert(&mut self) -> Result<bool, IngestError> {
-        if self.in_usd.is_empty() {
+        if self.interest.is_empty() {
             return Ok(true);
         }
         if !self.store()? {
@@ -617,14 +618,14 @@ impl Intake<'_> {
             UnclearFile { file, message }
         };
         let converted = self
-            .in_usd
+            .interest
             .converted(self.to_coins, &mut || should_continue(read))
             .map_err(|(file, message)| unclear(&self.names, file, message))?;
         let Some(converted) = converted else {
             return Ok(false);
         };
         for of_file in converted {
-            if let Some(why) = self.in_usd.fault_of(&of_file) {
+            if let Some(why) = self.interest.fault_of(&of_file) {
                 // The readings of the files before this one are valid, so they are stored.
                 self.store()?;
                 return Err(unclear(&self.names, of_file.file, why).into());
@@ -668,7 +669,7 @@ impl Intake<'_> {
             return;
         }
         let contracts = contracts(&self.book);
-        let waiting = self.in_usd.files();
+        let waiting = self.interest.files();
         let waiting: BTreeSet<usize> = waiting
             .filter_map(|number| self.names.get(number))
             .map(|(_, part)| *part)

@@ -82,6 +82,11 @@ impl Excursion {
         self.verdict != Verdict::Used && self.judged_at < NEVER && self.judged_at <= at
     }
 
+    /// Whether the run was judged by `at` to be another level, too far away for positions.
+    fn is_rescaled(&self, at: Millis) -> bool {
+        self.is_break && self.verdict == Verdict::Used && self.judged_at <= at
+    }
+
     /// Whether the run has begun by `at` but is not judged by then.
     fn is_open(&self, at: Millis) -> bool {
         at < self.judged_at && self.rows.first().is_some_and(|first| first.at <= at)
@@ -99,7 +104,12 @@ pub struct ExcursionCounts {
 
 /// All excursions of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Excursions(Vec<Excursion>);
+pub struct Excursions {
+    found: Vec<Excursion>,
+    /// Ascending indexes of the rows that were too far from the level for positions when they became known, and of the
+    /// rows after these in their runs.
+    breaks: Vec<usize>,
+}
 
 impl Excursions {
     /// Judges the bars of a coin, which must be sorted by time.
@@ -108,7 +118,10 @@ impl Excursions {
         for (place, bar) in bars.iter().enumerate() {
             judge.take(place, bar);
         }
-        Self(judge.runs.finish())
+        Self {
+            found: judge.runs.finish(),
+            breaks: Vec::new(),
+        }
     }
 
     /// Judges open interest readings, separately for each exchange.
@@ -128,7 +141,10 @@ impl Excursions {
                 judge.take(SeriesRow { place, at }, value);
             }
         }
-        let found = judges.into_iter().flat_map(OpenInterestJudge::finish);
+        let places = judges.iter().flat_map(|judge| judge.breaks.iter().copied());
+        let mut breaks: Vec<usize> = places.collect();
+        breaks.sort_unstable();
+        let found = judges.into_iter().flat_map(|judge| judge.runs.finish());
         let next_close = |at: Millis| {
             let next = bars.partition_point(|bar| bar.close_time() < at);
             bars.get(next).map_or(NEVER, Bar::close_time)
@@ -137,14 +153,17 @@ impl Excursions {
             judged_at: next_close(excursion.judged_at),
             ..excursion
         });
-        Self(found.collect())
+        Self {
+            found: found.collect(),
+            breaks,
+        }
     }
 
     /// Indexes of the rows that left the level.
     ///
     /// Each index has the instant until which the row is unjudged or an outlier.
     pub fn in_doubt(&self) -> impl Iterator<Item = (usize, Millis)> {
-        self.0.iter().flat_map(|excursion| {
+        self.found.iter().flat_map(|excursion| {
             let until = match excursion.verdict {
                 Verdict::CameBack => NEVER,
                 Verdict::Used => excursion.judged_at,
@@ -155,22 +174,20 @@ impl Excursions {
         })
     }
 
-    /// Ascending indexes of the rows that are used as of `at`, but too far from the level before them for positions to
-    /// have opened or closed.
+    /// Ascending indexes of the rows that change the level without positions that open or close, unless they are left
+    /// out.
     ///
-    /// With `None`, all verdicts count.
-    pub fn breaks(&self, at: Option<Millis>) -> Vec<usize> {
-        let at = at.unwrap_or(NEVER);
-        let used = self.0.iter().filter(|excursion| {
-            excursion.is_break
-                && excursion.verdict != Verdict::FalseStart
-                && !excursion.is_left_out(at)
-        });
-        let mut places: Vec<usize> = used
-            .flat_map(|excursion| excursion.rows.iter().map(|row| row.place))
-            .collect();
-        places.sort_unstable();
-        places
+    /// A row is such a row from the instant at which it became known, whatever follows.
+    pub fn breaks(&self) -> &[usize] {
+        &self.breaks
+    }
+
+    /// Indexes of the rows that were judged by `at` to be another level, too far away for positions to have opened or
+    /// closed.
+    pub fn rescaled(&self, at: Millis) -> impl Iterator<Item = usize> {
+        let rescaled = self.found.iter();
+        let rescaled = rescaled.filter(move |excursion| excursion.is_rescaled(at));
+        rescaled.flat_map(|excursion| excursion.rows.iter().map(|row| row.place))
     }
 
     /// Ascending indexes of the rows that are left out as of `at`.
@@ -178,7 +195,10 @@ impl Excursions {
     /// With `None`, all verdicts count.
     pub fn left_out(&self, at: Option<Millis>) -> Vec<usize> {
         let at = at.unwrap_or(NEVER);
-        let left_out = self.0.iter().filter(|excursion| excursion.is_left_out(at));
+        let left_out = self
+            .found
+            .iter()
+            .filter(|excursion| excursion.is_left_out(at));
         let mut places: Vec<usize> = left_out
             .flat_map(|excursion| excursion.rows.iter().map(|row| row.place))
             .collect();
@@ -195,7 +215,7 @@ impl Excursions {
 
     /// Whether [`Excursions::is_settled`] is true for every instant from `start` to `end`.
     pub fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
-        !self.0.iter().any(|excursion| {
+        !self.found.iter().any(|excursion| {
             let first = excursion.rows.first().map_or(NEVER, |row| row.at);
             excursion.is_left_out(NEVER) && first <= end && start < excursion.judged_at
         })
@@ -204,7 +224,7 @@ impl Excursions {
     /// The first row known by `at` that the series as of `at` uses and the series now leaves out.
     pub fn first_difference(&self, at: Millis) -> Option<Millis> {
         let different = self
-            .0
+            .found
             .iter()
             .filter(|excursion| excursion.is_left_out(NEVER) && at < excursion.judged_at);
         let rows = different.filter_map(|excursion| excursion.rows.first());
@@ -214,7 +234,7 @@ impl Excursions {
     /// The first row without a verdict.
     pub fn first_unjudged(&self) -> Option<Millis> {
         let open = self
-            .0
+            .found
             .iter()
             .filter(|excursion| excursion.judged_at == NEVER);
         let rows = open.filter_map(|excursion| excursion.rows.first());
@@ -223,7 +243,7 @@ impl Excursions {
 
     /// When all rows up to `end` were judged that were in doubt from `start` on; `None` if none were.
     pub fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
-        let doubted = self.0.iter().filter(|excursion| {
+        let doubted = self.found.iter().filter(|excursion| {
             let first = excursion.rows.first().map_or(NEVER, |row| row.at);
             first <= end && start < excursion.judged_at
         });
@@ -235,10 +255,9 @@ impl Excursions {
     /// Outliers count only if they became known from `start` on.
     pub fn counts(&self, start: Millis, end: Millis) -> ExcursionCounts {
         let mut counts = ExcursionCounts::default();
-        for excursion in &self.0 {
+        for excursion in &self.found {
             let rows = excursion.rows.iter().map(|row| row.at);
-            let is_rescaled = excursion.is_break && excursion.judged_at <= end;
-            if excursion.is_left_out(end) || is_rescaled {
+            if excursion.is_left_out(end) || excursion.is_rescaled(end) {
                 counts.outliers += rows.filter(|at| (start..=end).contains(at)).count();
             } else if excursion.is_open(end) && excursion.verdict != Verdict::FalseStart {
                 counts.unjudged += rows.filter(|at| *at <= end).count();
@@ -382,6 +401,8 @@ struct OpenInterestJudge {
     last: (Millis, f64),
     /// Whether a reading of the unjudged run is further from the level than positions can change it.
     is_break: bool,
+    /// The readings of which that was known when they came.
+    breaks: Vec<usize>,
 }
 
 impl OpenInterestJudge {
@@ -426,6 +447,9 @@ impl OpenInterestJudge {
             return self.accept(row, value);
         }
         self.is_break |= apart > OPEN_INTEREST.ln() * growth;
+        if self.is_break {
+            self.breaks.push(row.place);
+        }
         self.runs.doubt(row);
         self.last = (row.at, value);
     }
@@ -440,16 +464,6 @@ impl OpenInterestJudge {
     fn accept(&mut self, row: SeriesRow, value: f64) {
         self.runs.accept(row);
         self.level = Some((row.at, value));
-    }
-
-    /// Returns all excursions.
-    fn finish(self) -> Vec<Excursion> {
-        let is_unjudged = self.runs.is_open();
-        let mut found = self.runs.finish();
-        if let Some(last) = found.last_mut().filter(|_| is_unjudged) {
-            last.is_break = self.is_break;
-        }
-        found
     }
 }
 
@@ -610,13 +624,17 @@ mod tests {
     #[test]
     fn a_level_far_from_the_one_before_it_opens_no_positions() {
         let unit = judged(&readings(15, &[1e7; 25]));
-        assert_eq!(unit.breaks(None), (15..27).collect::<Vec<_>>());
+        assert_eq!(unit.breaks(), (15..27).collect::<Vec<_>>());
+        assert_eq!(unit.rescaled(NEVER).collect::<Vec<_>>(), unit.breaks());
         assert_eq!(unit.counts(at(0), at(39)).outliers, 12);
         let grown = judged(&readings(15, &[150.0; 25]));
-        assert_eq!(grown.breaks(None), [0; 0]);
+        assert_eq!(grown.breaks(), [0; 0]);
         let outage = judged(&readings(15, &[1.0; 4]));
-        assert_eq!(outage.breaks(None), [0; 0]);
-        assert_eq!(outage.breaks(Some(at(16))), [15, 16, 17, 18]);
+        assert_eq!(outage.breaks(), [15, 16, 17, 18]);
+        assert_eq!(outage.rescaled(NEVER).count(), 0);
+        // A reading does not become such a reading by a later one.
+        let later = judged(&readings(15, &[150.0, 1e7, 150.0]));
+        assert_eq!(later.breaks(), [16, 17]);
     }
 
     #[test]

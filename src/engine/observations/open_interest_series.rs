@@ -49,8 +49,8 @@ impl OpenInterestSeries {
         let readings = readings.map(|one| (one.venue, one.timestamp, one.open_interest));
         let excursions = Excursions::of_open_interest(self.venues.len(), readings, bars);
         let outliers = excursions.left_out(None);
-        for place in excursions.breaks(None) {
-            if let Some(reading) = self.readings.get_mut(place) {
+        for place in excursions.breaks() {
+            if let Some(reading) = self.readings.get_mut(*place) {
                 reading.is_break = true;
             }
         }
@@ -70,15 +70,9 @@ impl OpenInterestSeries {
         if self.excursions.is_settled(at) {
             return Cow::Borrowed(self);
         }
-        let mut observed = self.observed().to_vec();
-        for place in self.excursions.breaks(Some(at)) {
-            if let Some(reading) = observed.get_mut(place) {
-                reading.is_break = true;
-            }
-        }
         Cow::Owned(Self {
             venues: self.venues.clone(),
-            readings: without(&observed, &self.excursions.left_out(Some(at))),
+            readings: without(self.observed(), &self.excursions.left_out(Some(at))),
             observed: None,
             excursions: self.excursions.clone(),
         })
@@ -96,8 +90,7 @@ impl OpenInterestSeries {
     pub fn outliers(&self, start: Millis, end: Millis) -> BarCounts {
         let mut counts = BarCounts::new();
         let left_out = self.excursions.left_out(Some(end));
-        let breaks = self.excursions.breaks(Some(end));
-        for place in left_out.into_iter().chain(breaks) {
+        for place in left_out.into_iter().chain(self.excursions.rescaled(end)) {
             let reading = self.observed().get(place);
             let reading = reading.filter(|reading| reading.timestamp >= start);
             let venue = reading.and_then(|reading| self.venues.get(reading.venue)?.as_ref());

@@ -5,10 +5,9 @@
 //! volume column names its currency; the column in coins is used if there is one.
 //! Source: <https://www.cryptodatadownload.com>.
 
-use crate::feeds::dumps::detection::FileTable;
 use crate::feeds::dumps::file_name::FileName;
 use crate::feeds::dumps::format::Format;
-use crate::feeds::dumps::layout::{AmountMeaning, Clock, Layout, TABLE, place};
+use crate::feeds::dumps::layout::{AmountMeaning, Clock, FileTable, Layout, TABLE, place};
 use crate::model::{Symbol, is_dollar};
 
 /// Returns the table if the header is that of a `CryptoDataDownload` file.

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use crate::feeds::dumps::cryptodatadownload;
 use crate::feeds::dumps::file_name::FileName;
 use crate::feeds::dumps::format::Format;
-use crate::feeds::dumps::layout::{AmountMeaning, Label, Layout, SideMeaning, TABLE, place};
+use crate::feeds::dumps::layout::{
+    AmountMeaning, FileTable, Label, Layout, SideMeaning, TABLE, place,
+};
 use crate::feeds::dumps::layouts::LAYOUTS;
 use crate::feeds::dumps::syntax::OHLCV;
 use crate::feeds::dumps::text_rows::FileHead;
@@ -108,16 +110,6 @@ const MAY_BE: [(&str, &[&str]); 5] = [
         &["openinterest", "open_interest_amount", "sum_open_interest"],
     ),
 ];
-
-/// A file of a known format.
-#[derive(Clone, Debug)]
-pub(crate) struct FileTable {
-    pub(crate) layout: Layout,
-    /// The columns that are read: the name of each in a table, and its index in the file.
-    pub(crate) columns: Vec<(String, usize)>,
-    /// The names of all columns of the file, for messages.
-    pub(crate) header: Vec<String>,
-}
 
 /// Determines the format of a file; `asked` is the format that the caller named.
 ///

@@ -1,7 +1,6 @@
 //! What a file format is: the columns that tell it, and what each of them means.
 
 use crate::feeds::dumps::format::Format;
-use crate::feeds::dumps::markets::ListedExchange;
 use crate::model::Millis;
 
 /// The accepted names of a column, in order of preference.
@@ -32,6 +31,19 @@ pub(crate) struct Layout {
     /// Whether the name of the file names the contract.
     pub(crate) is_named_by_file: bool,
     pub(crate) refused: &'static [RefusedRows],
+}
+
+/// An exchange in the files of a recording program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListedExchange {
+    /// Its name in the files.
+    pub(crate) theirs: &'static str,
+    /// Its name in liqdata.
+    pub(crate) own: &'static str,
+    /// Whether the side is that of the position, although the format gives that of the order.
+    pub(crate) is_side_of_position: bool,
+    /// Why its liquidations cannot be read.
+    pub(crate) unreadable: Option<&'static str>,
 }
 
 /// How the cells of the time column are read.
@@ -112,6 +124,16 @@ pub(crate) struct RefusedRows {
     /// The words that a row must not have.
     pub(crate) refused: &'static [&'static str],
     pub(crate) reason: &'static str,
+}
+
+/// A file of a known format.
+#[derive(Clone, Debug)]
+pub(crate) struct FileTable {
+    pub(crate) layout: Layout,
+    /// The columns that are read: the name of each in a table, and its index in the file.
+    pub(crate) columns: Vec<(String, usize)>,
+    /// The names of all columns of the file, for messages.
+    pub(crate) header: Vec<String>,
 }
 
 /// A format with the names and the meanings of tables.

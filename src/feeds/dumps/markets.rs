@@ -5,23 +5,10 @@ use rust_decimal::Decimal;
 use crate::feeds::decoding::event::{Completeness, PriceKind, product, quotient, stripped};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::dumps::format::Format;
-use crate::feeds::dumps::layout::{Layout, PriceMeaning};
+use crate::feeds::dumps::layout::{Layout, ListedExchange, PriceMeaning};
 use crate::feeds::instruments::Instruments;
 use crate::model::{ContractSize, published_size};
 use crate::tables::UNKNOWN_SIZE;
-
-/// An exchange in the files of a recording program.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ListedExchange {
-    /// Its name in the files.
-    pub(crate) theirs: &'static str,
-    /// Its name in liqdata.
-    pub(crate) own: &'static str,
-    /// Whether the side is that of the position, although the format gives that of the order.
-    pub(crate) is_side_of_position: bool,
-    /// Why its liquidations cannot be read.
-    pub(crate) unreadable: Option<&'static str>,
-}
 
 const fn listed(theirs: &'static str, own: &'static str) -> ListedExchange {
     ListedExchange {

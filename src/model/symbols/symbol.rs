@@ -608,7 +608,6 @@ mod tests {
             "1000PEPE",
             "1000kPEPE",
             "1000SHIB1000-USDC",
-            "OKX-TSLA/USDC:USDC",
         ] {
             let read = Symbol::read(text).unwrap().of_any_contract();
             let again = Symbol::read(&read.to_string()).unwrap();

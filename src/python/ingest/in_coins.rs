@@ -49,13 +49,20 @@ impl ArchivePrices {
         Ok(made.into_iter().flatten().flatten().collect())
     }
 
-    /// Converts the open-interest readings of several files to coins. `None` once `goes_on` returns false.
+    /// Converts the open-interest readings of several files to coins, or checks those in coins. `None` once `goes_on`
+    /// returns false.
     pub(crate) fn of_files(
         &self,
         files: Vec<Vec<ObservedOpenInterest>>,
+        in_usd: bool,
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<FilesInCoins>, String> {
-        let made = self.all_in_coins(files, OpenInterestUnit::Usd, goes_on);
+        let unit = if in_usd {
+            OpenInterestUnit::Usd
+        } else {
+            OpenInterestUnit::Base
+        };
+        let made = self.all_in_coins(files, unit, goes_on);
         let Some(made) = made.map_err(|fault| fault.to_string())? else {
             return Ok(None);
         };

@@ -93,8 +93,9 @@ pub(crate) fn ingest_files(
     let prices = ArchivePrices::new(path.clone());
     let (done, raised) = watched(py, seen, |goes_on| {
         let goes_on = &mut |rows| goes_on(rows) && is_well();
-        let to_coins =
-            &mut |readings, goes_on: &mut dyn FnMut() -> bool| prices.of_files(readings, goes_on);
+        let to_coins = &mut |readings, in_usd, goes_on: &mut dyn FnMut() -> bool| {
+            prices.of_files(readings, in_usd, goes_on)
+        };
         ingest(&path, &files, goes_on, &mut finished, to_coins)
     });
     let raised = failed.into_inner().unwrap_or_default().or(raised);
