@@ -133,15 +133,14 @@ impl ColumnRows {
         most: usize,
     ) -> Result<Option<(Vec<ArrayRef>, u64)>, String> {
         let (path, content) = (self.path.clone(), self.content);
-        let mut opened = match self.batches.take() {
-            Some(opened) => opened,
-            None => {
-                let mut read = wanted.to_vec();
-                read.sort_unstable();
-                read.dedup();
-                let batches = guarded(|| batches(&path, content, Some(&read), most))?;
-                (read, batches)
-            }
+        let mut opened = if let Some(opened) = self.batches.take() {
+            opened
+        } else {
+            let mut read = wanted.to_vec();
+            read.sort_unstable();
+            read.dedup();
+            let batches = guarded(|| batches(&path, content, Some(&read), most))?;
+            (read, batches)
         };
         let (read, batches) = &mut opened;
         let next = match self.rest.take() {

@@ -14,7 +14,7 @@ use crate::feeds::dumps::{
     AmountMeaning, Clock, DELEVERAGED, FileBatch, FileMarket, FileName, FileTable, Format, Label,
     OrderKey, SideMeaning, UnitSize, any_instant, coin_margined, place,
 };
-use crate::model::{DecimalColumn, Labels, Millis, Side, Symbol, Vocabulary as _, exchange_name};
+use crate::model::{DecimalColumn, Labels, Millis, Side, Symbol, Vocabulary, exchange_name};
 use crate::tables::{
     AmountUnit, BarColumns, ColumnFault, ContractSizes, Counted, Defaults, InputCell, InputCells,
     InterestColumns, RawTable, ReadRows, RowFault, TableKind, UNKNOWN_SIZE, UnvaluedOrders,
@@ -252,8 +252,7 @@ impl<'a> Conversion<'a> {
                     .ok_or_else(stopped)?;
                 let mut read = read;
                 explain(&mut read.faults, &mut faults);
-                let faulty = self.order_faults(&table, &mut read, &is_order_price);
-                faults.extend(faulty);
+                faults.extend(self.order_faults(&table, &mut read, &is_order_price));
                 let (read, dropped) = without(read, &faults, &skipped, |orders, rows| {
                     let unvalued = rows.iter();
                     let unvalued = unvalued.filter_map(|row| orders.is_unvalued.get(*row).copied());
@@ -333,12 +332,12 @@ impl<'a> Conversion<'a> {
         let (_, coins) = found.swap_remove(place);
         let names = ["volume", "open_interest"];
         let symbols = found.iter().position(|(name, _)| name == "symbol");
-        let of_row = |row: usize| match symbols.and_then(|place| found.get(place)) {
-            Some((_, cells)) => coin_margined(&text(&cells.at(row))).is_some(),
-            None => {
-                let symbol = self.defaults.symbol.as_deref();
-                symbol.is_some_and(|symbol| coin_margined(symbol).is_some())
+        let of_row = |row: usize| {
+            if let Some((_, cells)) = symbols.and_then(|place| found.get(place)) {
+                return coin_margined(&text(&cells.at(row))).is_some();
             }
+            let symbol = self.defaults.symbol.as_deref();
+            symbol.is_some_and(|symbol| coin_margined(symbol).is_some())
         };
         let are: Vec<bool> = (0..coins.len()).map(of_row).collect();
         if are.contains(&true)
@@ -379,6 +378,35 @@ impl<'a> Conversion<'a> {
             || layout.exchange.is_some() && layout.format.kind() == TableKind::Orders
     }
 
+    /// Completes orders of a table: keys, contracts and kinds of price that are not given.
+    fn complete(&mut self, orders: &mut GivenOrders, contracts: &Labels) {
+        let rows = orders.timestamp.len();
+        let mut keys = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let contract = contracts.get(row).unwrap_or_default();
+            let exchange = orders.exchange.get(row).unwrap_or_default();
+            let given = orders.dedupe_key.as_ref().and_then(|keys| keys.get(row));
+            keys.push(match given.filter(|key| !key.is_empty()) {
+                Some(given) => given.clone(),
+                None => self
+                    .seen
+                    .repeated(exchange, contract, values(orders, row))
+                    .unwrap_or_default(),
+            });
+        }
+        let blank = || std::iter::repeat_n("", rows).collect::<Labels>();
+        orders.coin.get_or_insert_with(blank);
+        orders.group_id.get_or_insert_with(blank);
+        let kinds = given_or(orders.price_kind.as_ref(), rows, |_| UNKNOWN_PRICE);
+        orders.price_kind = Some(kinds);
+        let natives = given_or(orders.native_id.as_ref(), rows, |row| {
+            contracts.get(row).unwrap_or_default()
+        });
+        orders.native_id = Some(natives);
+        orders.completeness = Some(vec![Completeness::Unknown; rows]);
+        orders.dedupe_key = Some(keys);
+    }
+
     /// Completes orders: their market, quantity and value, key and kind of price. Returns the faults.
     fn order_faults(
         &mut self,
@@ -393,45 +421,27 @@ impl<'a> Conversion<'a> {
             is_unvalued,
             ..
         } = &mut read.columns;
-        let rows = orders.timestamp.len();
-        let mut keys = vec![String::new(); rows];
         let contracts = orders.symbol.clone();
         if !self.has_markets() {
-            for (row, key) in keys.iter_mut().enumerate() {
-                let contract = contracts.get(row).unwrap_or_default();
-                let exchange = orders.exchange.get(row).unwrap_or_default();
-                let values = values(orders, row);
-                *key = self
-                    .seen
-                    .repeated(exchange, contract, values)
-                    .unwrap_or_default();
-            }
-            let blank = || std::iter::repeat_n("", rows).collect::<Labels>();
-            orders.coin.get_or_insert_with(blank);
-            orders.group_id.get_or_insert_with(blank);
-            orders.price_kind = Some(std::iter::repeat_n(UNKNOWN_PRICE, rows).collect());
-            orders.completeness = Some(vec![Completeness::Unknown; rows]);
-            orders.native_id = Some(contracts);
-            orders.dedupe_key = Some(keys);
+            self.complete(orders, &contracts);
             return faults;
         }
+        let rows = orders.timestamp.len();
+        let mut keys = vec![String::new(); rows];
         let mut made = MarketColumns::default();
         for (row, key) in keys.iter_mut().enumerate() {
             let place = read.places.get(row).copied().unwrap_or_default();
             let contract = contracts.get(row).unwrap_or_default();
             let exchange = orders.exchange.get(row).unwrap_or_default();
             let known = made.same(row, &orders.exchange, &contracts);
-            let market = match known {
-                Some(market) => market.clone(),
-                None => {
-                    let market = match FileMarket::unreadable(&layout, exchange) {
-                        Some(why) => Err(("price", why.to_owned(), exchange.to_owned())),
-                        None => self.market(exchange, contract),
-                    };
-                    made.remember(row, &orders.exchange, &contracts, market.clone());
-                    market
-                }
-            };
+            let market = known.cloned().unwrap_or_else(|| {
+                let market = match FileMarket::unreadable(&layout, exchange) {
+                    Some(why) => Err(("price", why.to_owned(), exchange.to_owned())),
+                    None => self.market(exchange, contract),
+                };
+                made.remember(row, &orders.exchange, &contracts, market.clone());
+                market
+            });
             let (side, at, amount, price) = values(orders, row);
             let market = match market {
                 Ok(market) => market,
@@ -481,7 +491,7 @@ impl<'a> Conversion<'a> {
             let kind = if is_order {
                 Some("order")
             } else {
-                market.price_kind.map(|kind| kind.name())
+                market.price_kind.map(Vocabulary::name)
             };
             made.kind(kind);
             made.push(Some(&market), qty, value);
@@ -638,6 +648,22 @@ impl<'a> Conversion<'a> {
         readings.open_interest = coins.into();
         unchanged
     }
+}
+
+/// The given cells of a column; `other` gives those that are blank or missing.
+fn given_or<'a>(
+    given: Option<&'a Labels>,
+    rows: usize,
+    other: impl Fn(usize) -> &'a str,
+) -> Labels {
+    let cell = |row: usize| given.and_then(|given| given.get(row));
+    (0..rows)
+        .map(|row| {
+            cell(row)
+                .filter(|cell| !cell.is_empty())
+                .unwrap_or_else(|| other(row))
+        })
+        .collect()
 }
 
 /// The id of an order in its file.
@@ -813,7 +839,7 @@ fn without<T>(
 }
 
 /// Replaces the fault of a missing time by the reason why the cell is none.
-fn explain(found: &mut Vec<RowFault>, faults: &mut BTreeMap<usize, RowReason>) {
+fn explain(found: &mut [RowFault], faults: &mut BTreeMap<usize, RowReason>) {
     faults.retain(|row, (column, reason, shown)| {
         if *column != "timestamp" && *column != "received_at" {
             return true;

@@ -787,6 +787,10 @@ impl FileProgress {
     fn cover(&mut self, orders: &GivenOrders) {
         for (row, (at, received_at)) in orders.timestamp.iter().zip(&orders.received_at).enumerate()
         {
+            // The archive refuses such a row.
+            if at.0 < 0 {
+                continue;
+            }
             let exchange = orders.exchange.get(row).unwrap_or_default();
             let completeness = orders.completeness.as_ref();
             let completeness = completeness.and_then(|column| column.get(row).copied());

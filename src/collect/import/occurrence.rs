@@ -9,43 +9,25 @@ use hashbrown::HashTable;
 use rust_decimal::Decimal;
 
 use crate::model::seeded;
-use crate::model::{Interner, Millis, Side, Vocabulary as _, count, push_decimal};
+use crate::model::{Millis, Side, Vocabulary as _, push_decimal};
 
 /// Capacity in bytes reserved for a key, in addition to the contract name.
 const KEY: usize = 56;
 
-/// The values of an order that form its key; numbers have no trailing zeros.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Said {
-    exchange: u32,
-    contract: u32,
-    side: Side,
-    timestamp: Millis,
-    qty: [u8; 16],
-    price: [u8; 16],
-}
-
 /// Counts how often each order occurs in a file.
 #[derive(Debug)]
 pub(super) struct Occurrences {
-    orders: Vec<(Said, u32)>,
-    /// Indices into `orders`, each with half of the order's hash.
-    ///
-    /// Most lookups compare only these hashes.
-    places: HashTable<(u32, u32)>,
-    hashing: SeedableRandomState,
-    /// Names of exchanges and contracts, each replaced by a number.
-    names: Interner,
+    /// Two hashes of each order, and how often it occurred. Together the hashes are as good as the order.
+    orders: HashTable<(u64, u64, u32)>,
+    hashing: [SeedableRandomState; 2],
 }
 
 impl Occurrences {
     /// Creates the empty state for the start of a file.
     pub(super) fn new() -> Self {
         Self {
-            orders: Vec::new(),
-            places: HashTable::new(),
-            hashing: seeded(),
-            names: Interner::default(),
+            orders: HashTable::new(),
+            hashing: [seeded(), seeded()],
         }
     }
 
@@ -72,32 +54,24 @@ impl Occurrences {
         &mut self,
         exchange: &str,
         contract: &str,
-        order: OrderValues,
+        (side, timestamp, qty, price): OrderValues,
     ) -> Option<u32> {
-        let (side, timestamp, qty, price) = order;
-        let said = Said {
-            exchange: self.names.code(exchange),
-            contract: self.names.code(contract),
+        let said = (
+            exchange,
+            contract,
             side,
             timestamp,
-            qty: qty.serialize(),
-            price: price.serialize(),
-        };
-        let half = half(self.hashing.hash_one(&said));
-        let is_it = |(other, place): &(u32, u32)| {
-            let known = self.orders.get(*place as usize);
-            *other == half && known.is_some_and(|(known, _)| *known == said)
-        };
-        if let Some((_, place)) = self.places.find(spread(half), is_it) {
-            let (_, times) = self.orders.get_mut(*place as usize)?;
+            qty.serialize(),
+            price.serialize(),
+        );
+        let [one, other] = self.hashing.each_ref().map(|state| state.hash_one(said));
+        let is_it = |known: &(u64, u64, u32)| (known.0, known.1) == (one, other);
+        if let Some((_, _, times)) = self.orders.find_mut(one, is_it) {
             *times += 1;
             return Some(*times);
         }
-        let place = count(self.orders.len());
-        self.orders.push((said, 1));
-        let again = |(half, _): &(u32, u32)| spread(*half);
-        self.places
-            .insert_unique(spread(half), (half, place), again);
+        self.orders
+            .insert_unique(one, (one, other, 1), |known| known.0);
         None
     }
 }
@@ -111,20 +85,6 @@ pub(super) fn numbered(mut key: String, times: u32) -> String {
 
 /// Side, time, quantity and price of an order; numbers have no trailing zeros.
 pub(super) type OrderValues = (Side, Millis, Decimal, Decimal);
-
-/// Returns the lower half of a hash.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "half of the hash is enough"
-)]
-fn half(hash: u64) -> u32 {
-    hash as u32
-}
-
-/// Expands half of a hash to a full hash.
-fn spread(half: u32) -> u64 {
-    u64::from(half).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
 
 /// Returns the key of the first occurrence of an order; `numbers` have no trailing zeros.
 fn key(contract: &str, side: Side, timestamp: Millis, numbers: [Decimal; 2]) -> String {

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use crate::archive::{Archive, ArchiveError, Filter, PositionRow};
-use crate::collect::import::refused::Refused;
-use crate::collect::import::snapshots::{Unclear, snapshots};
+use crate::archive::{Archive, ArchiveError, Filter};
+use crate::collect::import::snapshots::{JudgedPositions, Unclear, snapshots};
 use crate::model::{Millis, ObservedPosition, nearest_f64};
 use crate::tables::{ExchangeAttribution, UnknownExchange};
 
@@ -38,7 +37,7 @@ pub fn archive_positions(
     given: Vec<ObservedPosition>,
     exchange: Option<&str>,
     known: &mut ExchangeAttribution,
-) -> Result<(Vec<PositionRow>, Vec<usize>, Vec<Refused>), PositionsFault> {
+) -> Result<JudgedPositions, PositionsFault> {
     for (row, position) in given.iter().enumerate() {
         let name = position.exchange.as_deref();
         let unknown = name.map(|name| known.unknown(name)).transpose()?.flatten();

@@ -27,6 +27,9 @@ const DIGITS: u32 = 8;
 /// A row that cannot be read: its index, the column at fault, and the reason.
 pub(crate) type Unclear = (usize, &'static str, String);
 
+/// The accepted rows, the index of each in its table, and the refused rows by reason.
+pub(crate) type JudgedPositions = (Vec<PositionRow>, Vec<usize>, Vec<Refused>);
+
 /// The key of a snapshot: exchange, coin and time.
 type Snapshot = (String, String, Millis);
 
@@ -41,7 +44,7 @@ pub(crate) fn snapshots(
     given: Vec<ObservedPosition>,
     exchange: Option<&str>,
     price_at: &mut dyn FnMut(&str, Millis) -> Option<f64>,
-) -> Result<(Vec<PositionRow>, Vec<usize>, Vec<Refused>), Unclear> {
+) -> Result<JudgedPositions, Unclear> {
     let mut rows = Vec::with_capacity(given.len());
     let mut numbers: HashMap<Snapshot, u32> = HashMap::new();
     let mut prices: BTreeMap<Snapshot, Vec<(f64, f64)>> = BTreeMap::new();

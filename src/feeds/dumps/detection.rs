@@ -439,12 +439,8 @@ fn table_of(
             None => format!("its columns ({}) do not match any format", shown(header)),
         });
     };
-    if !is_named {
-        let lacks = ["symbol"];
-        if guess(header, "symbol").is_some() {
-            return Err(unlike(header, found, &lacks));
-        }
-        return Err("no symbol is known: name the file after it, as BTC_USDT-5m.csv".to_owned());
+    if !is_named && guess(header, "symbol").is_some() {
+        return Err(unlike(header, found, &["symbol"]));
     }
     Ok(of_table(found, header))
 }

@@ -41,7 +41,6 @@ use crate::tables::{
 ))]
 #[expect(
     clippy::too_many_arguments,
-    clippy::too_many_lines,
     clippy::needless_pass_by_value,
     reason = "arguments from Python come by value, one by one"
 )]
