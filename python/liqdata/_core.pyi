@@ -68,6 +68,7 @@ __all__ = [
     "undo_ingest",
     "verify",
     "walk_bounds",
+    "without_secrets",
 ]
 
 @final
@@ -87,7 +88,7 @@ class Specification:
         self,
     ) -> tuple[list[float], list[float], list[tuple[float, float]], int, float, float, float]: ...
 
-_Lists: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
+_Lists: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool, str]], int]
 
 def archive_lists(path: str) -> _Lists: ...
 def export_journal(path: str, into: str, start: int | None, end: int | None, kinds: list[str]) -> _Lists: ...
@@ -122,6 +123,7 @@ def ingest_files(
     dry_run: bool = False,
     origin: tuple[str, str | None, list[str]] | None = None,
     contract_size: object = None,
+    symbol: str | None = None,
 ) -> None: ...
 def ingest_tables(
     path: str,

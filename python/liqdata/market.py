@@ -48,9 +48,9 @@ class Market(RecordedQueries):
         Liquidation orders: ``exchange``, ``symbol`` (pair), ``side`` (of the liquidated position, LONG or SHORT),
         ``price``, ``qty`` (base units), ``value_usd``, ``timestamp`` (event time); optionally ``coin``, ``received_at``
         (the event time by default) and ``group_id`` (equal for all fills of one liquidation).
-        A missing ``value_usd`` is price times quantity; a stated one must agree with it to 1 %. Orders of inverse contracts
-        need ``value_usd``, because their quantity may count contracts. ``position_side`` and ``coin`` must agree with
-        ``side`` and ``symbol``.
+        A missing ``value_usd`` is price times quantity; a stated one must agree with it to 1 %. Orders of inverse
+        contracts need ``value_usd``, because their quantity may count contracts. ``position_side`` and ``coin`` must
+        agree with ``side`` and ``symbol``.
     bars : table, optional
         Price bars: ``symbol`` (coin), ``timestamp`` (open of the bar), ``open``, ``high``, ``low``, ``close``,
         ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or text such as ``"5m"``; whole
