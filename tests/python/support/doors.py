@@ -179,7 +179,7 @@ CLASSES = {
     "conflict": ("at the same time", "already, in row", "has another"),
     "amount": ("not an amount", "not from 0 to", "below 0", "above 1000000000000000000"),
     "number": ("exact decimal",),
-    "side": ("not a side", "not LONG or SHORT"),
+    "side": ("not a side", "not LONG or SHORT", "its side is BUY or SELL"),
     "trades": ("although the bar counts trades",),
     "length": ("not a bar length", "not a length", "spacing"),
 }
@@ -196,7 +196,7 @@ def class_of(column, why):
 
 def fault_of(error):
     found = FAULT.search(str(error))
-    return (found["column"], class_of(found["column"], found["why"])) if found else ("", str(error))
+    return (found["column"], class_of(found["column"], found["why"])) if found else ("", class_of("", str(error)))
 
 
 def counted(done):
