@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import os
 import shutil
 import tempfile
 import weakref
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from liqdata import _core
 from liqdata.calls.traceback import public_call, warn
 from liqdata.errors import BadQuery
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     from liqdata.archive import Ingested
     from liqdata.market import Market
 
 __all__ = ["read"]
-
-_DELIMITERS = ",;\t|"
 
 
 @public_call
@@ -49,8 +46,7 @@ def read(
     exchange : str, optional
         The exchange of rows that do not name an exchange.
     symbol : str, optional
-        The contract or coin of rows that do not name one, if the name of the file does not either. Only for CSV files
-        with a header, and for files that are named after the length of their bars.
+        The contract or coin of the rows of files in which neither a column nor the name of the file has it.
     quote_rates : mapping, optional
         Rates of quote currencies that do not count as USD, as for :func:`liqdata.ingest`.
     contract_size : number or table, optional
@@ -79,20 +75,23 @@ def read(
     ...     market.bars("BTC")[0]["close"]
     101.0
     """
-    from liqdata.ingestion.ingest import ingest
+    from liqdata.ingestion.ingest import Options, check, stored
+    from liqdata.ingestion.tables import rates, sizes
     from liqdata.market import open as opened
 
     if not files:
         msg = "files: none is given; allowed: at least one file"
         raise BadQuery(msg, parameter="files")
-    size: dict[str, Any] = {} if contract_size is None else {"contract_size": contract_size}
+    check(files, {}, format=format, exchange=exchange, symbol=symbol)
+    if symbol is not None and not _core.symbol(symbol)[0]:
+        msg = f"symbol: {symbol!r} is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT"
+        raise BadQuery(msg, parameter="symbol")
+    options = Options(format, exchange, rates=rates(quote_rates), sizes=sizes(contract_size), symbol=symbol)
     folder = tempfile.mkdtemp(prefix="liqdata-")
     with ExitStack() as unless_made:
         unless_made.callback(shutil.rmtree, folder, ignore_errors=True)
         archive = Path(folder) / "archive"
-        named = [_named(os.fspath(file), symbol, Path(folder) / str(place)) for place, file in enumerate(files)]
-        done = ingest(archive, *named, format=format, exchange=exchange, quote_rates=quote_rates, **size)
-        _report(done)
+        _report(stored(archive, files, {}, options))
         market = opened(archive)
         weakref.finalize(market._source, unless_made.pop_all().close)  # noqa: SLF001 - the same package
     return market
@@ -109,45 +108,3 @@ def _report(done: Ingested) -> None:
         raise BadQuery(msg, parameter="files")
     if count:
         warn(what, UserWarning)
-
-
-def _named(path: str, symbol: str | None, folder: Path) -> str:
-    """The file, or a copy in a new folder that names the contract of its rows."""
-    if symbol is None or _core.file_name(path)[0] is not None:
-        return path
-    coin, *_ = _core.symbol(symbol)
-    if not coin or os.sep in symbol:
-        msg = f"symbol: {symbol!r} is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT"
-        raise BadQuery(msg, parameter="symbol")
-    folder.mkdir()
-    copy = folder / f"{symbol}-{Path(path).name}"
-    if _core.file_name(str(copy))[0] is not None:
-        shutil.copyfile(path, copy)
-        return str(copy)
-    copy = folder / Path(path).name
-    if _core.file_content(path) == "text" and _with_column(path, copy, symbol):
-        return str(copy)
-    msg = (
-        f"symbol: {path}: cannot be given to this file; allowed: a CSV file with a header and without a contract, or a "
-        f"file named after contract and length of bars, such as {symbol}-5m.csv"
-    )
-    raise BadQuery(msg, parameter="symbol")
-
-
-def _with_column(path: str, copy: Path, symbol: str) -> bool:
-    """Copy a CSV file with one more column, the contract; whether it has a header, and no such column."""
-    with open(path, encoding="utf-8-sig", newline="") as source:  # noqa: PTH123 - a path as it is given
-        first = source.readline()
-        delimiter = max(_DELIMITERS, key=first.count)
-        source.seek(0)
-        rows = csv.reader(source, delimiter=delimiter)
-        meant: list[Any] = [_core.column(name.strip()) for name in next(rows, [])]
-        if not any(meant) or {"symbol", "coin"} & set(meant):
-            return False
-        source.seek(0)
-        with copy.open("w", encoding="utf-8", newline="") as target:
-            lines = csv.writer(target, delimiter=delimiter, lineterminator="\n")
-            head = next(rows := csv.reader(source, delimiter=delimiter))
-            lines.writerow([*head, "symbol"])
-            lines.writerows([*row, symbol] for row in rows if row)
-    return True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,7 +150,7 @@ def ingest(
     (1, 1, 1)
     """
     given = {"orders": orders, "bars": bars, "open_interest": open_interest, "positions": positions}
-    _check(files, given, format=format, exchange=exchange, source=source)
+    check(files, given, format=format, exchange=exchange, source=source)
     switch(new_exchange, "new_exchange")
     switch(dry_run, "dry_run")
     checked_progress(progress)
@@ -159,10 +160,44 @@ def ingest(
             "tables by name: liqdata.ingest(folder, orders=table)"
         )
         raise BadQuery(msg, parameter="path")
-    folder = to_be_made(placed(path))
+    options = Options(format, exchange, new_exchange, dry_run, rates(quote_rates), sizes(contract_size))
+    return stored(path, files, given, options, source=source, progress=progress)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How files and tables are read."""
+
+    format: str | None = None
+    exchange: str | None = None
+    new_exchange: bool = False
+    dry_run: bool = False
+    rates: dict[str, Any] | None = None
+    sizes: Any = None
+    symbol: str | None = None
+    """The symbol of the rows of files in which neither a column nor the name of the file has it."""
+    contracts: list[list[str]] = field(default_factory=list)
+    origin: tuple[str, str | None, list[str]] | None = None
+
+    @property
+    def id(self) -> str:
+        """Id of the ingest; empty in a dry run."""
+        return self.origin[0] if self.origin else ""
+
+
+def stored(
+    path: str | os.PathLike[str],
+    files: tuple[str | os.PathLike[str], ...],
+    given: Mapping[str, object],
+    options: Options,
+    *,
+    source: str | None = None,
+    progress: Progress = False,
+) -> Ingested:
+    """Store the rows of checked files and tables, and record the ingest."""
+    folder, dry_run = to_be_made(placed(path)), options.dry_run
     origin = None if dry_run else (_core.new_ingest_id(), source, [os.fspath(file) for file in files])
-    known = (rates(quote_rates), _contracts(folder), origin, sizes(contract_size))
-    options = _Options(format, exchange, new_exchange, dry_run, *known)
+    options = replace(options, contracts=_contracts(folder), origin=origin)
     with contextlib.closing(bar(wanted=progress, total=None, what="ingest")) as shown:
         work = _Work(folder, options, shown)
         line = None
@@ -183,29 +218,10 @@ def ingest(
     return whole
 
 
-@dataclass(frozen=True)
-class _Options:
-    """How files and tables are read."""
-
-    format: str | None
-    exchange: str | None
-    new_exchange: bool
-    dry_run: bool
-    rates: dict[str, Any] | None
-    contracts: list[list[str]]
-    origin: tuple[str, str | None, list[str]] | None
-    sizes: Any = None
-
-    @property
-    def id(self) -> str:
-        """Id of the ingest; empty in a dry run."""
-        return self.origin[0] if self.origin else ""
-
-
 class _Work:
     """A running ingest."""
 
-    def __init__(self, folder: str, options: _Options, shown: ProgressBar) -> None:
+    def __init__(self, folder: str, options: Options, shown: ProgressBar) -> None:
         self._folder, self._options, self._shown = folder, options, shown
         self._known: list[Ingested] = []
         self._begun: list[_Outcome] = []
@@ -231,11 +247,11 @@ class _Work:
         finished = Finished(self._folder, paths, asked)
         left = []
         for path in paths:
-            outcome = None if options.dry_run else finished.known(path)
-            if outcome is None:
+            known = None if options.dry_run else finished.known(path)
+            if known is None:
                 left.append(path)
                 continue
-            self._known.append(one := _again(outcome))
+            self._known.append(one := _again(known))
             self._shown.update(one.rows)
         if not left:
             return
@@ -243,7 +259,7 @@ class _Work:
             given = [open_given(path, scratch) for path in left]
             names = {file.path: file.name for file in given if file.path != file.name}
 
-            def stored(file: str, outcome: dict[str, Any]) -> None:
+            def finish(file: str, outcome: dict[str, Any]) -> None:
                 path = os.fspath(file)
                 facts = {"contracts": outcome["contracts"], "ingest": options.id}
                 finished.add(names.get(path, path), _counts(_ingested(outcome)) | facts)
@@ -252,8 +268,16 @@ class _Work:
             seen = _counting(self._shown.update)
             paths = [file.path for file in given]
             attribution = (options.exchange, options.new_exchange, options.contracts, names)
-            rest = (options.rates, options.dry_run, options.origin, options.sizes)
-            _core.ingest_files(self._folder, paths, options.format, *attribution, seen, stored, outcome.native, *rest)
+            read = _core.ingest_files
+            if options.symbol is not None:
+                read = functools.partial(read, symbol=options.symbol)
+            read(
+                *(self._folder, paths, options.format, *attribution, seen, finish, outcome.native),
+                quote_rates=options.rates,
+                dry_run=options.dry_run,
+                origin=options.origin,
+                contract_size=options.sizes,
+            )
 
     def tables(self, given: Mapping[str, object]) -> None:
         """Ingest tables."""
@@ -329,7 +353,8 @@ def _line(done: Ingested, source: str | None, contracts: list[list[str]]) -> dic
     return {"at": at, "source": source} | asdict(done) | {"contracts": contracts}
 
 
-def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: object) -> None:
+def check(files: tuple[object, ...], tables: Mapping[str, object], **names: object) -> None:
+    """Check the kinds of files, tables and names."""
     for parameter, text in names.items():
         if text is not None and (not isinstance(text, str) or not text.strip()):
             msg = f"{parameter}: {text!r} is not allowed; allowed: a name"
@@ -350,7 +375,7 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
 def _tables(
     folder: str,
     given: Mapping[str, object],
-    options: _Options,
+    options: Options,
     shown: ProgressBar,
     outcome: dict[str, Any],
 ) -> None:
@@ -358,8 +383,13 @@ def _tables(
     orders, bars, open_interest, positions = (table(given[kind], kind) for kind in kinds)
     tables = (orders, bars, open_interest, positions)
     attribution = (options.exchange, options.new_exchange, options.contracts)
-    rest = (options.rates, options.dry_run, options.origin, options.sizes)
-    _core.ingest_tables(folder, *tables, *attribution, _counting(shown.update), outcome, *rest)
+    _core.ingest_tables(
+        *(folder, *tables, *attribution, _counting(shown.update), outcome),
+        quote_rates=options.rates,
+        dry_run=options.dry_run,
+        origin=options.origin,
+        contract_size=options.sizes,
+    )
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
