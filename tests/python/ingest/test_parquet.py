@@ -259,7 +259,8 @@ def test_optional_columns_of_orders_are_stored_from_a_file_too(tmp_path, folder)
     given = in_disorder(9_000, days=7)
     places = np.arange(given.num_rows)
     received = pyarrow.array(given.column("timestamp").to_numpy() + 5, mask=places % 3 == 0)
-    coins = ["xbt" if place % 5 else None for place in places.tolist()]
+    bases = [symbol.partition("USD")[0].lower() for symbol in given.column("symbol").to_pylist()]
+    coins = [base if place % 5 else None for place, base in enumerate(bases)]
     groups = [f"group {place % 7}" if place % 2 else None for place in places.tolist()]
     for name, cells in (("received_at", received), ("coin", coins), ("group_id", groups)):
         given = given.append_column(name, [cells])
