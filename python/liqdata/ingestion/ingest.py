@@ -364,8 +364,10 @@ def check(files: tuple[object, ...], tables: Mapping[str, object], **names: obje
         raise BadQuery(msg, parameter="format")
     for file in files:
         if not isinstance(file, (str, os.PathLike)):
-            what, kinds = type(file).__name__, "orders=, bars=, open_interest= or positions="
-            msg = f"files: a {what} is not a file; allowed: paths, and tables as {kinds}"
+            allowed = "paths, and tables as orders=, bars=, open_interest= or positions="
+            if not tables:
+                allowed = "paths; liqdata.Market takes tables"
+            msg = f"files: a {type(file).__name__} is not a file; allowed: {allowed}"
             raise BadQuery(msg, parameter="files")
     if not files and all(one is None for one in tables.values()):
         msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions="

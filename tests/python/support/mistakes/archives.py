@@ -167,7 +167,12 @@ MISTAKES = {
         ("liqdata.read()", "BadQuery", "files", "none is given; allowed: at least one file"),
         ("liqdata.read(5)", "BadQuery", "files", "a int is not a file; allowed: paths"),
         ("liqdata.read([FILE, FILE])", "BadQuery", "files", "a list is not a file; allowed: paths"),
-        ("liqdata.read(BARS)", "BadQuery", "files", "a dict is not a file; allowed: paths"),
+        (
+            "liqdata.read(BARS)",
+            "BadQuery",
+            "files",
+            "a dict is not a file; allowed: paths; liqdata.Market takes tables",
+        ),
         ("liqdata.read(EMPTY)", "BadQuery", "files", "it is a folder; allowed: a file"),
         ("liqdata.read(NEW)", "BadQuery", "files", "new: No such file or directory"),
         ("liqdata.read(FILE)", "BadQuery", "files", 'file.csv: its columns (a, b) do not match any format; formats: "'),
