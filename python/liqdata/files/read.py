@@ -59,7 +59,7 @@ def read(
     Raises
     ------
     BadQuery
-        If the format or the exchange of a file is unclear, and if no row is accepted.
+        If the format or the exchange of a file is unclear, if ``symbol`` names no coin, and if no row is accepted.
 
     Notes
     -----
@@ -83,9 +83,8 @@ def read(
         msg = "files: none is given; allowed: at least one file"
         raise BadQuery(msg, parameter="files")
     check(files, {}, format=format, exchange=exchange, symbol=symbol)
-    if symbol is not None and not _core.symbol(symbol)[0]:
-        msg = f"symbol: {symbol!r} is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT"
-        raise BadQuery(msg, parameter="symbol")
+    if symbol is not None:
+        _core.symbol(symbol)  # refuses what names no coin
     options = Options(format, exchange, rates=rates(quote_rates), sizes=sizes(contract_size), symbol=symbol)
     folder = tempfile.mkdtemp(prefix="liqdata-")
     with ExitStack() as unless_made:

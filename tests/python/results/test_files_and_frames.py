@@ -80,6 +80,21 @@ def test_read_names_the_contract_of_a_file_and_says_which_rows_it_refuses(tmp_pa
         liqdata.read()
 
 
+def test_a_given_symbol_is_that_of_files_without_one(tmp_path):
+    cells = {"timestamp": [1_767_225_600_000], "open": [1.0], "high": [2.0], "low": [1.0], "close": [2.0]}
+    bars = pd.DataFrame(cells | {"volume": [3.0], "interval": [60_000]})
+    bars.to_parquet(tmp_path / "candles.parquet")
+    bars.assign(symbol="ETHUSDT").to_json(tmp_path / "more.json", orient="records")
+    (tmp_path / "SOLUSDT-1m.csv").write_text("1767225600000,1,2,1,2,3,1767225659999,0,0,0,0,0\n")
+    (tmp_path / "klines.csv").write_text("1767225660000,2,3,2,3,3,1767225719999,0,0,0,0,0\n")
+    names = ("candles.parquet", "more.json", "SOLUSDT-1m.csv", "klines.csv")
+    with liqdata.read(*(tmp_path / name for name in names), exchange="binance", symbol="BTCUSDT") as market:
+        assert {coin: len(market.bars(coin)) for coin in ("BTC", "ETH", "SOL")} == {"BTC": 2, "ETH": 1, "SOL": 1}
+    for symbol in ("", "/", 5):
+        with pytest.raises(liqdata.BadQuery, match="symbol: "):
+            liqdata.read(tmp_path / "candles.parquet", symbol=symbol)
+
+
 def test_orders_say_whether_more_match(market):
     rows = market.orders("BTC", limit=5)
     whole = market.orders("BTC", start="-2h", limit=1000)
