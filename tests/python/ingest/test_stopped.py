@@ -199,7 +199,7 @@ def test_a_killed_ingest_leaves_no_duplicate_and_no_damage(folder, month):
         kills += 1
         looks += 17
         # A file that was not finished is removed when it is next written to, and never read until then.
-        assert {row["problem"] for row in liqdata.archive.verify(folder)} <= {"unexpected"}
+        assert not folder.exists() or {row["problem"] for row in liqdata.archive.verify(folder)} <= {"unexpected"}
     assert kills > 3
     done = liqdata.ingest(folder, *month)
     assert done.new + done.repeated == 40 * 1440
