@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 from dataclasses import asdict, dataclass, field, replace
@@ -268,15 +267,13 @@ class _Work:
             seen = _counting(self._shown.update)
             paths = [file.path for file in given]
             attribution = (options.exchange, options.new_exchange, options.contracts, names)
-            read = _core.ingest_files
-            if options.symbol is not None:
-                read = functools.partial(read, symbol=options.symbol)
-            read(
+            _core.ingest_files(
                 *(self._folder, paths, options.format, *attribution, seen, finish, outcome.native),
                 quote_rates=options.rates,
                 dry_run=options.dry_run,
                 origin=options.origin,
                 contract_size=options.sizes,
+                symbol=options.symbol,
             )
 
     def tables(self, given: Mapping[str, object]) -> None:

@@ -115,7 +115,7 @@ impl<'a> Conversion<'a> {
                     .to_owned(),
             );
         }
-        let is_named = layout.is_named_by_file || name.symbol().is_some();
+        let is_named = layout.is_named_by_file || name.symbol_or_given().is_some();
         if !has("symbol") && !has("coin") && !is_named && kind != TableKind::Positions {
             return Err(
                 "no symbol is known: name the file after it, as BTC_USDT-5m.csv".to_owned(),
@@ -130,9 +130,9 @@ impl<'a> Conversion<'a> {
                 unit: unit(&table, name, exchange.as_deref()),
                 exchange,
                 symbol: if layout.is_named_by_file {
-                    name.contract()
+                    name.contract_or_given()
                 } else {
-                    name.symbol()
+                    name.symbol_or_given()
                 },
                 interval: name.interval(),
                 side_of_order: layout.side == SideMeaning::Order,

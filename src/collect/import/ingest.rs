@@ -50,6 +50,8 @@ pub struct Files {
     pub format: Option<Format>,
     /// The exchange of rows that do not name one.
     pub exchange: Option<String>,
+    /// The symbol of the rows of files in which neither a column nor the name of the file has it.
+    pub symbol: Option<String>,
     /// Whether rows of exchanges that are unknown to liqdata and to the archive are accepted.
     pub takes_new_exchanges: bool,
     /// The contracts of the archive's bars and open-interest readings, as far as they are known.
@@ -285,7 +287,8 @@ fn prepared(
         part.read.path.clone_from(file);
         let shown = files.names.get(file).map(String::as_str);
         let shown = shown.map_or_else(|| file.to_string_lossy(), Into::into);
-        for source in sources(file, &shown)? {
+        for mut source in sources(file, &shown)? {
+            source.name.given.clone_from(&files.symbol);
             if !should_continue(0) {
                 return Ok(None);
             }

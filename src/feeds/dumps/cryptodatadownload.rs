@@ -36,7 +36,7 @@ pub(super) fn table(
     let symbol = place(header, &["symbol"]);
     let pair = symbol
         .and_then(|symbol| row?.get(symbol).cloned())
-        .or_else(|| name.symbol());
+        .or_else(|| name.symbol_or_given());
     let (volume, is_in_usd) = match (place(header, &["volume"]), currencies.as_slice()) {
         (Some(volume), _) => (volume, false),
         (None, []) => {

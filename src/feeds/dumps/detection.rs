@@ -129,7 +129,7 @@ pub(crate) fn detect(
             "its name says that it contains {what}; bars must be made of trade prices"
         ));
     }
-    if found.layout.is_named_by_file && name.contract().is_none() {
+    if found.layout.is_named_by_file && name.contract_or_given().is_none() {
         return Err(format!(
             "as {}: its name does not begin with a contract, as BTCUSDT-1m-2024-01.csv does, and nothing else names \
              the contract",
@@ -310,7 +310,7 @@ pub(super) fn of_table(format: Format, header: &[String]) -> FileTable {
 fn meant(name: &FileName, header: &[String]) -> BTreeSet<&'static str> {
     let mut meant: BTreeSet<&'static str> =
         header.iter().filter_map(|name| column_of(name)).collect();
-    if meant.contains("coin") || name.symbol().is_some() {
+    if meant.contains("coin") || name.symbol_or_given().is_some() {
         meant.insert("symbol");
     }
     if place(header, OPENS).is_some() {

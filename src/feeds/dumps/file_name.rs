@@ -49,6 +49,8 @@ pub struct FileName {
     pub shown: String,
     /// The last part of the path without its extensions.
     stem: String,
+    /// The symbol that the caller gives for files of which the name has none.
+    pub(crate) given: Option<String>,
 }
 
 impl FileName {
@@ -70,6 +72,7 @@ impl FileName {
         Self {
             shown: member.map_or_else(|| path.to_owned(), |member| format!("{path}:{member}")),
             stem: stem.to_owned(),
+            given: None,
         }
     }
 
@@ -107,6 +110,16 @@ impl FileName {
         let end = words.iter().position(|word| is_length(word))?;
         let (before, after) = words.split_at_checked(end)?;
         symbol_among(before).or_else(|| symbol_among(after.get(1..)?))
+    }
+
+    /// The contract of a Binance file that [`contract`](Self::contract) has, or that the caller gives.
+    pub(crate) fn contract_or_given(&self) -> Option<String> {
+        self.contract().or_else(|| self.given.clone())
+    }
+
+    /// The symbol that [`symbol`](Self::symbol) has, or that the caller gives.
+    pub(crate) fn symbol_or_given(&self) -> Option<String> {
+        self.symbol().or_else(|| self.given.clone())
     }
 
     /// Whether freqtrade or ccxt wrote the file, which name the settlement currency.

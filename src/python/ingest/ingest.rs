@@ -41,7 +41,7 @@ pub(crate) fn ingest_origin((id, source, files): GivenOrigin) -> IngestOrigin {
 #[pyfunction]
 #[pyo3(signature = (
     path, files, format, exchange, new_exchange, contracts, names, seen, stored, outcome, quote_rates=None,
-    dry_run=false, origin=None, contract_size=None
+    dry_run=false, origin=None, contract_size=None, symbol=None
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -64,6 +64,7 @@ pub(crate) fn ingest_files(
     dry_run: bool,
     origin: Option<GivenOrigin>,
     contract_size: Option<&Bound<'_, PyAny>>,
+    symbol: Option<String>,
 ) -> PyResult<()> {
     let format = format.map(|name| format_of(py, name)).transpose()?;
     let files = Files {
@@ -71,6 +72,7 @@ pub(crate) fn ingest_files(
         names,
         format,
         exchange,
+        symbol,
         takes_new_exchanges: new_exchange,
         contracts: contracts.into_iter().map(Into::into).collect(),
         rates: rates(py, quote_rates)?,
