@@ -149,7 +149,7 @@ fn orders_that_differ_in_a_value_are_two_orders() {
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         collect(&mut writer, std::slice::from_ref(&base));
         assert_eq!(
-            import(&mut writer, &[other.clone()], &origin("file")).new,
+            import(&mut writer, std::slice::from_ref(&other), &origin("file")).new,
             1,
             "{other:?}"
         );
