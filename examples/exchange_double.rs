@@ -327,7 +327,6 @@ fn switch(exchange: &Exchange, command: &Value) -> Result<(), String> {
             "new_field" => faults.new_field = on,
             "removed_field" => faults.removed_field = value.as_str().map(str::to_owned),
             "amounts_in_quote" => faults.amounts_in_quote = on,
-            "sides_of_positions" => faults.sides_of_positions = on,
             "bad_topics" => faults.bad_topics = words(),
             "retry_after" => {}
             _ => known = false,

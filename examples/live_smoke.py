@@ -30,7 +30,7 @@ LATE = 15 * 60_000
 """Milliseconds after its event time at which an order is late even for OKX, whose rows come minutes late."""
 
 QUIET = frozenset(
-    "aster htx deribit kraken bitmex bitfinex dydx lighter lighter_rh pacifica extended coinex orderly".split()  # noqa: SIM905
+    "aster htx deribit kraken bitfinex dydx lighter lighter_rh pacifica extended coinex orderly".split()  # noqa: SIM905
 )
 """Exchanges on which ten minutes without a liquidation are an ordinary quiet time."""
 

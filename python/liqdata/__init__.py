@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .client import Client
     from .collector import collect
     from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, NotCovered, Refused, TooSlow, UnexpectedReply
+    from .files.read import read
     from .frames.asof import join_asof
     from .ingestion.ingest import ingest
     from .market import Market, demo, open, replay
@@ -86,6 +87,7 @@ __all__ = [
     "margin",
     "open",
     "plot",
+    "read",
     "record",
     "replay",
     "score",
@@ -142,6 +144,7 @@ _HOMES = {
     "ingest": "ingestion.ingest",
     "join_asof": "frames.asof",
     "open": "market",
+    "read": "files.read",
     "record": "recording.recorder",
     "replay": "market",
     "score": "scoring.score",

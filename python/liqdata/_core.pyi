@@ -8,11 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 __version__: str
-TOTALS: str
-TAKES_TOTALS: str
 __all__ = [
-    "TAKES_TOTALS",
-    "TOTALS",
     "ArchiveWriter",
     "ArrowBatches",
     "ArrowTable",
@@ -36,9 +32,7 @@ __all__ = [
     "brackets",
     "cluster_columns",
     "coin",
-    "column",
     "column_step",
-    "days_of",
     "decode",
     "decode_all",
     "deliver_logs",
@@ -46,7 +40,6 @@ __all__ = [
     "exchange",
     "export_journal",
     "file_content",
-    "file_name",
     "formats",
     "incomplete_ingests",
     "ingest_files",
@@ -75,6 +68,7 @@ __all__ = [
     "undo_ingest",
     "verify",
     "walk_bounds",
+    "without_secrets",
 ]
 
 @final
@@ -94,7 +88,7 @@ class Specification:
         self,
     ) -> tuple[list[float], list[float], list[tuple[float, float]], int, float, float, float]: ...
 
-_Lists: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
+_Lists: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool, str]], int]
 
 def archive_lists(path: str) -> _Lists: ...
 def export_journal(path: str, into: str, start: int | None, end: int | None, kinds: list[str]) -> _Lists: ...
@@ -113,7 +107,6 @@ def rebuild(
     seen: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]: ...
 def file_content(path: str) -> str: ...
-def file_name(path: str) -> tuple[str | None, str | None, int | None]: ...
 def formats() -> list[str]: ...
 def ingest_files(
     path: str,
@@ -129,6 +122,8 @@ def ingest_files(
     quote_rates: dict[str, Any] | None = None,
     dry_run: bool = False,
     origin: tuple[str, str | None, list[str]] | None = None,
+    contract_size: object = None,
+    symbol: str | None = None,
 ) -> None: ...
 def ingest_tables(
     path: str,
@@ -143,11 +138,9 @@ def ingest_tables(
     outcome: dict[str, Any],
     quote_rates: dict[str, Any] | None = None,
     dry_run: bool = False,
-    file: dict[str, Any] | None = None,
     origin: tuple[str, str | None, list[str]] | None = None,
+    contract_size: object = None,
 ) -> None: ...
-def column(name: str) -> str | None: ...
-def days_of(table: object) -> npt.NDArray[np.int32]: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...
 def max_leverage(exchange: str, symbol: str, notional: float) -> float | None: ...
@@ -171,6 +164,7 @@ def interval_ends(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
 def column_step(times: npt.NDArray[np.int64]) -> int | None: ...
 def model_version(number: int) -> str: ...
+def without_secrets(text: str, secrets: Sequence[str]) -> str: ...
 def sparse(
     body: bytes, name: str
 ) -> tuple[bytes, npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64]] | None: ...
@@ -257,6 +251,8 @@ class Table:
     @property
     def earlier(self) -> tuple[int, int] | None: ...
     @property
+    def more(self) -> bool | None: ...
+    @property
     def time_unit(self) -> str | None: ...
     @property
     def period(self) -> tuple[float, dict[str, float], int | None] | None: ...
@@ -286,7 +282,9 @@ class ArrowBatches:
 
 @final
 class ParquetFile:
-    def __new__(cls, path: str | PathLike[str], exact: bool, groups: bool = False) -> ParquetFile: ...
+    def __new__(
+        cls, path: str | PathLike[str], exact: bool, groups: bool = False, table: Table | None = None
+    ) -> ParquetFile: ...
     def write(self, table: Table) -> None: ...
     def close(self) -> None: ...
 

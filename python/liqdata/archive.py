@@ -291,7 +291,9 @@ def undo(path: str | os.PathLike[str], id: str) -> Rows[UndoRow]:
     the collector also received remain, even if the ingest stored them first.
 
     A row in several ingests is stored once, for the first ingest that had it. The result names the ingests that
-    repeated rows of the undone ingest: run them again to restore these rows.
+    repeated rows of the undone ingest, also from another source: run them again to restore these rows.
+
+    Files with undone rows move to the folder ``superseded``, so other engines leave the rows out, too.
 
     Parameters
     ----------

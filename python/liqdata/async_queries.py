@@ -1040,9 +1040,9 @@ class AsyncQueries(Generic[Amount]):
             Coin (``BTC``), trading pair (``BTCUSDT``) or several of them, as a sequence or separated by commas. All
             coins by default.
         interval : str, timedelta or int
-            Length of a period: whole minutes up to 366 days, such as ``"5m"``, ``"1h"``, ``"1d"``, ``"1M"`` (30 days),
-            names of pandas such as ``"5min"``, ``"5T"`` and ``"1H"``, a timedelta, or milliseconds. Periods start at
-            multiples of this length since 1970-01-01 UTC.
+            Length of a period: whole minutes up to 366 days, such as ``"5m"``, ``"1h"``, ``"1d"``, ``"1w"``,
+            ``"1M"`` (a calendar month), names of pandas such as ``"5min"``, ``"5T"`` and ``"1H"``, a timedelta, or
+            milliseconds. Whole weeks start on Mondays, other lengths at their multiples since 1970-01-01 UTC.
         by : {"coin", "symbol", "exchange", "side"} or several
             Grouping columns, in this order; ``()`` for one total per period.
         start : int, datetime, str or timedelta, optional
@@ -1271,10 +1271,10 @@ class AsyncQueries(Generic[Amount]):
         end : int, datetime, str or timedelta, optional
             Only bars that closed at or before this instant.
         interval : str, timedelta or int, optional
-            Length of the bars in whole minutes: such as ``"15m"``, ``"4h"``, ``"1d"`` or ``"1M"`` (30 days), a
-            timedelta, or milliseconds. Bars open at multiples of this length since 1970-01-01 UTC. They are resampled
-            from stored bars with a length that divides ``interval``; missing stored bars are left out. By default bars
-            have their stored length: the shortest available one at each time, without overlap.
+            Length of the bars in whole minutes: such as ``"15m"``, ``"4h"``, ``"1d"`` or ``"1w"``, ``"1M"`` for
+            calendar months, a timedelta, or milliseconds. Bars open as the periods of :meth:`history`. They are
+            resampled from stored bars with a length that divides ``interval``; missing stored bars are left out. By
+            default bars have their stored length: the shortest available one at each time, without overlap.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 

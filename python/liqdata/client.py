@@ -78,7 +78,8 @@ class Client(Queries[Amount]):
     :class:`~liqdata.UnexpectedReply` if the reply breaks the contract; and ``RuntimeError`` if the client is closed.
 
     Over https, the client trusts the certificate authorities of the system, or those in the PEM file that
-    ``$SSL_CERT_FILE`` names when the client is created.
+    ``$SSL_CERT_FILE`` names when the client is created. Without this variable, those in the file that
+    ``$REQUESTS_CA_BUNDLE`` or ``$CURL_CA_BUNDLE`` names are trusted too.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def decode(
     exchange : str
         ``binance``, ``bybit``, ``okx``, ``gate``, ``bitget``, ``htx``, ``aster``, ``deribit``, ``kraken``, ``bitmex``,
         ``bitfinex``, ``dydx``, ``coinex``, ``lighter``, ``lighter_rh``, ``pacifica``, ``extended`` or ``orderly``;
-        ``gateio`` and ``huobi`` are aliases.
+        ``gateio``, ``huobi`` and ``myokx`` are aliases. BitMEX closed on 2026-09-23; its past frames are decoded.
     frame : str or bytes, or a sequence of them
         The frame as received. Many frames in one call are decoded several times faster.
     received_at : int, datetime or str, or a sequence of them, optional

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from . import _core
 from .archive import Exported
-from .calls.arguments import archive_folder, datetime_of, instant, number, switch, time_bounds
+from .calls.arguments import anchored, archive_folder, datetime_of, instant, number, switch, time_bounds
 from .calls.progress import bar, checked_progress, counting
 from .calls.traceback import public_call, public_methods
 from .endpoints.requests import rows
@@ -48,6 +48,9 @@ class Market(RecordedQueries):
         Liquidation orders: ``exchange``, ``symbol`` (pair), ``side`` (of the liquidated position, LONG or SHORT),
         ``price``, ``qty`` (base units), ``value_usd``, ``timestamp`` (event time); optionally ``coin``, ``received_at``
         (the event time by default) and ``group_id`` (equal for all fills of one liquidation).
+        A missing ``value_usd`` is price times quantity; a stated one must agree with it to 1 %. Orders of inverse
+        contracts need ``value_usd``, because their quantity may count contracts. ``position_side`` and ``coin`` must
+        agree with ``side`` and ``symbol``.
     bars : table, optional
         Price bars: ``symbol`` (coin), ``timestamp`` (open of the bar), ``open``, ``high``, ``low``, ``close``,
         ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or text such as ``"5m"``; whole
@@ -364,9 +367,10 @@ class Market(RecordedQueries):
         """Copy the finished days of an archive to a folder or object storage.
 
         Only files that the address does not have yet are sent. The list of files, with the collector sessions and gaps,
-        is sent last: an interrupted export leaves the previous state in place, and the next export continues it. Other
-        programs can read the files, which are Parquet. :func:`liqdata.open` opens the address and gives the same
-        answers about the exported days.
+        is sent last: an interrupted export leaves the previous state in place, and the next export continues it. Files
+        with rows that were undone or corrected since an earlier export then move to ``superseded``. Other programs can
+        read the files, which are Parquet. :func:`liqdata.open` opens the address and gives the same answers about the
+        exported days.
 
         Parameters
         ----------
@@ -616,7 +620,7 @@ def open(
     if not addresses or len(set(addresses)) < len(addresses):
         msg = f"path: {path!r} names {'one address twice' if addresses else 'no archive'}; allowed: different addresses"
         raise BadQuery(msg, parameter="path")
-    where = None if cache is None else os.path.realpath(cache)
+    where = None if cache is None else os.path.realpath(anchored(os.fspath(cache), "cache"))
     return _fetched(addresses, day(start, "start"), where, at, progress=progress)
 
 
@@ -826,7 +830,8 @@ def replay(
         msg = f"path: {path!r} is not allowed; allowed: the folder of an archive on this machine"
         raise BadQuery(msg, parameter="path")
     first, last = time_bounds(start, end)
-    return _replayed(os.path.realpath(path), first, last, _checked_speed(speed), progress=progress)
+    place = os.path.realpath(anchored(os.fspath(path), "path"))
+    return _replayed(place, first, last, _checked_speed(speed), progress=progress)
 
 
 def _replayed(

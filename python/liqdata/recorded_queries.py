@@ -349,9 +349,9 @@ class RecordedQueries(Queries[Decimal]):
             Coin (``BTC``), trading pair (``BTCUSDT``) or several of them, as a sequence or separated by commas. All
             coins by default.
         interval : str, timedelta or int
-            Length of a period: whole minutes up to 366 days, such as ``"5m"``, ``"1h"``, ``"1d"``, ``"1M"`` (30 days),
-            names of pandas such as ``"5min"``, ``"5T"`` and ``"1H"``, a timedelta, or milliseconds. Periods start at
-            multiples of this length since 1970-01-01 UTC.
+            Length of a period: whole minutes up to 366 days, such as ``"5m"``, ``"1h"``, ``"1d"``, ``"1w"``,
+            ``"1M"`` (a calendar month), names of pandas such as ``"5min"``, ``"5T"`` and ``"1H"``, a timedelta, or
+            milliseconds. Whole weeks start on Mondays, other lengths at their multiples since 1970-01-01 UTC.
         by : {"coin", "symbol", "exchange", "side"} or several
             Grouping columns, in this order; ``()`` for one total per period.
         start : int, datetime, str or timedelta, optional

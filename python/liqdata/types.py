@@ -169,8 +169,9 @@ KnownBy: TypeAlias = Literal["documented", "verified", "unknown"]
 ExchangeState: TypeAlias = Literal["starting", "live", "degraded", "down", "stopped"]
 """State of the connections to an exchange."""
 
-PriceKind: TypeAlias = Literal["avg_fill", "fill", "bankruptcy", "order", "liquidation"]
-"""Meaning of a price: average or single fill, bankruptcy price, limit price of the order, or liquidation price."""
+PriceKind: TypeAlias = Literal["avg_fill", "fill", "bankruptcy", "takeover", "order", "liquidation"]
+"""Meaning of a price: average or single fill, bankruptcy price, price at which the exchange took over the position,
+limit price of the order, or liquidation price."""
 
 InstrumentKind: TypeAlias = Literal["linear", "inverse"]
 """Unit of the contract size: base units (``linear``), or USD (``inverse``)."""

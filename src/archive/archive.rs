@@ -28,7 +28,7 @@ use crate::archive::{
     OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, Relisted, ResampledBar,
     Scan, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
 };
-use crate::model::{CoverageGap, GroupedOrder, Millis, OrderBrief, TimeRange};
+use crate::model::{CoverageGap, GroupedOrder, Millis, OrderBrief, PeriodLength, TimeRange};
 
 /// Read access to an archive.
 ///
@@ -403,14 +403,18 @@ impl Archive {
 
     /// Bars of `size` milliseconds, resampled from shorter bars.
     ///
-    /// `size` must be a whole number of minutes. The bars are sorted by exchange, coin and time. A bar opens at a
-    /// multiple of its size. It is returned if it lies completely between the filter's start and end and had closed by
+    /// A fixed `size` must be a whole number of minutes. The bars are sorted by exchange, coin and time. A bar is one
+    /// period of `size`. It is returned if it lies completely between the filter's start and end and had closed by
     /// `as_of`. [`ResampledBar::observed`] is smaller than the size if source bars are missing.
     ///
     /// # Errors
     ///
     /// [`ArchiveError::BadRange`] if the size is invalid, else as [`Archive::orders`].
-    pub fn bars(&self, filter: &Filter, size: i64) -> Result<Scan<ResampledBar>, ArchiveError> {
+    pub fn bars(
+        &self,
+        filter: &Filter,
+        size: PeriodLength,
+    ) -> Result<Scan<ResampledBar>, ArchiveError> {
         table_scan::bars(&self.store, filter, size)
     }
 

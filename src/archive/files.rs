@@ -11,6 +11,56 @@ use super::ArchiveError;
 /// Folder for damaged files.
 pub(crate) const DAMAGED: &str = "damaged";
 
+/// Folder for superseded segments, which other engines must not read with the others.
+pub(crate) const SUPERSEDED: &str = "superseded";
+
+/// Relative path of a segment once it is superseded; `relative` is its path in the manifest.
+pub(crate) fn superseded(relative: &str) -> String {
+    format!("{SUPERSEDED}/{relative}")
+}
+
+/// Calls `act` with the path of a segment; if there is no file, with its path as a superseded segment.
+///
+/// A segment moves only when it is superseded, so a reader finds it even if that happens meanwhile.
+pub(crate) fn at_segment<T>(
+    folder: &Path,
+    relative: &str,
+    act: impl Fn(&Path) -> std::io::Result<T>,
+) -> std::io::Result<T> {
+    match act(&folder.join(relative)) {
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            act(&folder.join(superseded(relative)))
+        }
+        found => found,
+    }
+}
+
+/// Moves superseded segments out of the folders that other engines read.
+///
+/// Each move is atomic. A segment that was moved before is skipped.
+pub(crate) fn move_superseded<'a>(
+    folder: &Path,
+    segments: impl IntoIterator<Item = &'a str>,
+) -> Result<(), ArchiveError> {
+    for relative in segments {
+        let from = folder.join(relative);
+        if fs::symlink_metadata(&from).is_err() {
+            continue;
+        }
+        let moved = superseded(relative);
+        refuse_link(folder, Path::new(relative))?;
+        refuse_link(folder, Path::new(&moved))?;
+        let to = folder.join(moved);
+        if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
+            make_folder(folder, target)?;
+            fs::rename(&from, &to).map_err(|fault| ArchiveError::of_file(&from, fault))?;
+            sync_folder(target)?;
+            sync_folder(source)?;
+        }
+    }
+    Ok(())
+}
+
 /// Steps of writing a segment.
 ///
 /// A crash before [`SegmentStep::Committed`] loses no rows, because they are still in the journal.

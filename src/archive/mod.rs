@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use liqdata::archive::{Archive, BarRow, Batch, Filter};
-//! use liqdata::model::Millis;
+//! use liqdata::model::{Millis, PeriodLength};
 //!
 //! # let folder = std::env::temp_dir().join(format!("liqdata-doc-{}", std::process::id()));
 //! let mut writer = Archive::create_or_open(&folder)?;
@@ -33,7 +33,7 @@
 //! assert_eq!(acknowledged.bars, 60);
 //!
 //! let reader = Archive::read(&folder)?;
-//! let hour = reader.bars(&Filter::default(), Millis::HOUR)?.rows;
+//! let hour = reader.bars(&Filter::default(), PeriodLength::Fixed(Millis::HOUR))?.rows;
 //! assert_eq!((hour.len(), hour[0].high, hour[0].volume), (1, 160.into(), 120.into()));
 //! # drop((reader, writer));
 //! # std::fs::remove_dir_all(&folder)?;

@@ -8,7 +8,7 @@ use crate::archive::archive::Archive;
 use crate::archive::compaction::{compactor, supersede, undo};
 use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage_log::pending;
-use crate::archive::import::importer;
+use crate::archive::import::{collected, importer};
 use crate::archive::integrity::verify;
 use crate::archive::journal::database;
 use crate::archive::rows::row::{check_name, check_time};
@@ -185,7 +185,8 @@ impl Writer {
 
     /// Appends a batch and returns once it is durable. On an error nothing is stored.
     ///
-    /// A row that is already stored is not changed, so appending a batch again is safe. A repeated row of a compacted
+    /// A row that is already stored is not changed, so appending a batch again is safe. An order that an ingest stored
+    /// from another source is repeated, too. A repeated row of a compacted
     /// day is counted as new in [`Acknowledged`]; reads return the row once.
     ///
     /// # Errors
@@ -194,7 +195,8 @@ impl Writer {
     /// (append again once there is space), else [`ArchiveError`] if the journal cannot be written.
     pub fn append(&mut self, batch: &Batch) -> Result<Acknowledged, ArchiveError> {
         batch.check()?;
-        let acknowledged = self.write.append_all(std::slice::from_ref(batch), &[])?;
+        let batches = std::slice::from_ref(batch);
+        let acknowledged = collected::append_all(&mut self.write, batches, &[])?;
         Ok(acknowledged.into_iter().next().unwrap_or_default())
     }
 

@@ -95,7 +95,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// None at present: options are checked when they are set, and missing TLS is reported at the first request.
+    /// [`Error::BadQuery`] if an environment variable should name the proxy for the service, but names none. Options are
+    /// checked when they are set, and missing TLS is reported at the first request.
     pub fn new(config: Config) -> Result<Self, Error> {
         Self::speaking(config, &ContractDialect)
     }
@@ -106,6 +107,7 @@ impl Client {
     ///
     /// As [`Client::new`].
     pub fn speaking(config: Config, dialect: &'static dyn Dialect) -> Result<Self, Error> {
+        config.check_proxy()?;
         let shared = ClientState {
             config,
             dialect,
@@ -365,10 +367,18 @@ impl Client {
                 Err(Failed::Late) => return Err(call.too_slow(before)),
                 Err(Failed::Fault(fault)) => fault,
             };
-            let remaining = call.deadline.saturating_duration_since(Instant::now());
-            let again =
+            let limited = self
+                .dialect()
+                .waits_for_its_limit()
+                .then(|| call.retries.limited(fault.kind, fault.retry_after));
+            let again = if let Some(wait) = limited.flatten() {
+                call.deadline += wait;
+                Some(wait)
+            } else {
+                let remaining = call.deadline.saturating_duration_since(Instant::now());
                 call.retries
-                    .again(fault.kind, fault.retry_after, remaining, fastrand::f64());
+                    .again(fault.kind, fault.retry_after, remaining, fastrand::f64())
+            };
             let Some(wait) = again else {
                 debug!(target: LOG, "GET {path}: {}", fault.error);
                 return Err(call.counted(fault));

@@ -60,6 +60,8 @@ pub struct Config {
     proxy: Option<Url>,
     /// The proxy that the environment sets for the service.
     surrounding: Option<net::Proxy>,
+    /// An environment variable that should name the proxy for the service, but names none.
+    proxy_fault: Option<net::ProxyFault>,
     user_agent: String,
     #[cfg(test)]
     resolver: Option<std::sync::Arc<dyn reqwest::dns::Resolve>>,
@@ -74,9 +76,11 @@ impl Config {
     /// fragment.
     pub fn new(base_url: &str) -> Result<Self, BadQuery> {
         let base = base(base_url)?;
+        let proxies = net::Proxies::of_system();
         Ok(Self {
             base_text: base.as_str().trim_end_matches('/').to_owned(),
-            surrounding: net::Proxies::of_system().towards(&base),
+            surrounding: proxies.towards(&base),
+            proxy_fault: proxies.fault(&base).cloned(),
             base,
             timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(5),
@@ -279,6 +283,21 @@ impl Config {
         }
     }
 
+    /// Refuses an environment variable that should name the proxy for the service, but names none.
+    pub(crate) fn check_proxy(&self) -> Result<(), BadQuery> {
+        match &self.proxy_fault {
+            Some(fault) if self.proxy.is_none() => {
+                let problem = format!(
+                    "{:?}, the value of {}, is not the address of a proxy",
+                    fault.value, fault.variable
+                );
+                let allowed = format!("{} with a host and a port, or proxy=", net::SCHEMES);
+                Err(BadQuery::new("proxy", problem, allowed))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether requests have an `Authorization` header.
     pub(crate) fn says_who_asks(&self) -> bool {
         self.headers.contains_key(reqwest::header::AUTHORIZATION)
@@ -382,6 +401,9 @@ fn base(text: &str) -> Result<Url, BadQuery> {
 
 fn proxy(text: &str) -> Result<Url, BadQuery> {
     let refuse = |what: &str| BadQuery::new("proxy", format!("{:?} {what}", masked(text)), PROXIES);
+    if !text.contains("://") {
+        return Err(refuse("has no scheme"));
+    }
     let url = address(text).map_err(|what| refuse(&what))?;
     if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
         return Err(refuse("has a path, a query or a fragment"));

@@ -115,6 +115,12 @@ macro_rules! dialect {
                 false
             }
 
+            /// Whether waits for the limit of the service, which `Retry-After` states, count neither against the
+            /// deadline of a call nor against its attempts.
+            fn waits_for_its_limit(&self) -> bool {
+                false
+            }
+
             /// The requests per minute that the service allows every client; `None` if unknown.
             fn per_minute(&self) -> Option<u32> {
                 None

@@ -25,6 +25,7 @@ pub use call::attempts::Remarks;
 pub use call::blocking::Blocking;
 #[doc(hidden)]
 pub use call::decompress::unpacked;
+pub use call::secrets::without_secrets;
 pub use client::Client;
 pub use config::Config;
 pub use dialect::{Dialect, DialectQuery, Request};

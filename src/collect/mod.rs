@@ -51,11 +51,11 @@ pub use collector::Collector;
 #[doc(hidden)]
 pub use environment::{Environment, HttpReply};
 pub use import::files::{Unopened, content_of};
-pub use import::in_usd::{FilesInCoins, ToCoins};
 pub use import::ingest::{Files, Finished, IngestError, Ingested, SeriesContract, ingest};
 pub use import::ingest_tables::{TablePlaces, ingest_tables};
+pub use import::pending_interest::{FilesInCoins, ToCoins};
+pub use import::positions::{PositionsFault, archive_positions};
 pub use import::refused::Refused;
-pub use import::snapshots::{Unclear as UnclearPosition, snapshots};
 pub use rebuild::rebuild::rebuild;
 pub use rebuild::report::{RebuildCounts, RebuildOptions, RebuildReport};
 pub use settings::plan::{CollectError, CollectPlan};

@@ -20,8 +20,8 @@ use crate::collect::limits::cooldown::{
 use crate::collect::lock::locked;
 use crate::collect::settings::settings::{Settings, span};
 use crate::collect::venue_context::VenueContext;
-use crate::feeds::RestRequest;
-use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing};
+use crate::feeds::{RestRequest, Venue};
+use crate::net::{self, Backoff, Connector, Limiter, date, explained, is_loopback, is_passing};
 
 /// Maximum number of attempts per request.
 const ATTEMPTS: u32 = 5;
@@ -122,6 +122,24 @@ impl HttpClients {
             connector,
             environment: self.environment.clone(),
         })
+    }
+
+    /// An environment variable that should name the proxy for one of these exchanges, but names none.
+    pub(crate) fn proxy_fault(&self, settings: &Settings, venues: &[&Venue]) -> Option<String> {
+        let has_own = |venue: &Venue| {
+            let address = settings.exchanges.get(venue.name());
+            address.is_some_and(|address| address.proxy.is_some())
+        };
+        let surrounded = venues.iter().filter(|venue| !has_own(venue));
+        let mut addresses = surrounded.flat_map(|venue| {
+            let hosts = venue.hosts().iter();
+            hosts.map(|(host, _)| settings.address(venue, host, ""))
+        });
+        let fault = |address: String| {
+            let url = Url::parse(&address).ok()?;
+            self.connector.proxy_fault(&url).map(ToString::to_string)
+        };
+        addresses.find_map(fault)
     }
 
     fn build(
@@ -315,5 +333,5 @@ pub(crate) fn full(error: &dyn std::error::Error) -> String {
         text = format!("{text}: {inner}");
         cause = inner.source();
     }
-    text
+    explained(text)
 }

@@ -74,6 +74,9 @@ impl Supervisor {
         let settings = Arc::new(plan.settings.clone());
         let http = HttpClients::new(&settings, environment.clone()).map_err(CollectError::Start)?;
         let is_real = environment.is_none();
+        if is_real && let Some(fault) = http.proxy_fault(&settings, &chosen) {
+            return Err(CollectError::Proxy(fault));
+        }
         let clock = Arc::new(AdjustedClock::new(environment));
         let since = clock.now();
         // Raw frames of a test environment are not stored.

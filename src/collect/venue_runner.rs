@@ -1,7 +1,6 @@
 //! Runs all tasks of one exchange: market refresh, connections, backfill, history and checks.
 //!
-//! No task of one exchange affects another exchange. The unit check requests data that shows whether orders are decoded
-//! in the right unit.
+//! No task of one exchange affects another exchange.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,21 +13,10 @@ use crate::collect::backfill::history::HistoryBackfill;
 use crate::collect::backfill::missing::missing_ranges;
 use crate::collect::backfill::poll::poll;
 use crate::collect::health::startup_gap::{extend_startup_gap, note_startup_gap};
-use crate::collect::quality::retract::retract_doubtful;
-use crate::collect::quality::unit_check::UnitCheck;
 use crate::collect::quality::venue_totals::compare_totals;
 use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::{VenueTasks, is_set};
 use crate::model::{Millis, TimeRange};
-
-/// Why a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum End {
-    /// The stop signal was set.
-    Stopped,
-    /// The unit check failed: the time of the request that showed it, and the reason of the gap.
-    Disproved(Millis, String),
-}
 
 /// Runs an exchange until `stop`; `since` is the start of collection. Without live collection, runs it until the backfill is complete.
 pub(crate) async fn run_venue(
@@ -55,10 +43,6 @@ pub(crate) async fn run_venue(
 
 /// Backfills missing data and returns.
 async fn run_once(tasks: &VenueTasks) {
-    retract_doubtful(tasks).await;
-    if !UnitCheck::new(tasks).passes().await {
-        return;
-    }
     tasks.read_markets_until_known().await;
     let now = tasks.context.clock.now();
     let missing = missing_ranges(&tasks.context, now).await;
@@ -71,28 +55,11 @@ async fn run_once(tasks: &VenueTasks) {
     tasks.intake.retry_pending().await;
 }
 
-/// Collects until `stop`. Collection pauses while the unit check fails.
-async fn run_until_stopped(tasks: &VenueTasks, mut stop: watch::Receiver<bool>) {
-    loop {
-        tokio::select! {
-            () = async {
-                retract_doubtful(tasks).await;
-                UnitCheck::new(tasks).until_passed().await;
-            } => {}
-            () = is_set(&mut stop) => return,
-        }
-        if run(tasks, stop.clone()).await == End::Stopped {
-            return;
-        }
-    }
-}
-
-/// Collects until `stop`, or until the unit check fails; returns once the connections are closed.
-async fn run(tasks: &VenueTasks, mut stop: watch::Receiver<bool>) -> End {
+/// Collects until `stop`; returns once the connections are closed.
+async fn run_until_stopped(tasks: &VenueTasks, stop: watch::Receiver<bool>) {
     let context = &tasks.context;
     let begun = context.clock.now();
     let missing = missing_ranges(context, begun).await;
-    let unit_check = UnitCheck::new(tasks);
     let others = async {
         tokio::join!(
             tasks.run_market_refresh(),
@@ -104,30 +71,10 @@ async fn run(tasks: &VenueTasks, mut stop: watch::Receiver<bool>) -> End {
         );
         std::future::pending::<()>().await;
     };
-    let (leave, leaving) = watch::channel(false);
-    let end = async {
-        let end = tokio::select! {
-            () = is_set(&mut stop) => End::Stopped,
-            (requested_at, reason) = unit_check.until_disproved(), if unit_check.is_needed() => {
-                End::Disproved(requested_at, reason)
-            }
-        };
-        leave.send_replace(true);
-        end
-    };
-    let end = tokio::select! {
-        (end, ()) = async { tokio::join!(end, tasks.run_connections(begun, leaving)) } => end,
-        () = others => End::Stopped,
-    };
-    if let End::Disproved(requested_at, reason) = &end {
-        // The gap lasts until now, because frames were decoded until the connections were closed.
-        let now = context.clock.now();
-        tasks
-            .intake
-            .coverage
-            .doubtful_gap(*requested_at, now, reason);
+    tokio::select! {
+        () = tasks.run_connections(begun, stop) => {}
+        () = others => {}
     }
-    end
 }
 
 /// Backfills the missing ranges. Polls the exchange instead if it has no WebSocket connections.

@@ -13,7 +13,7 @@ use crate::contract::instant::{allowed_instants, instant_schema};
 use crate::contract::refusal::BadQuery;
 use crate::model::{
     BinWidth, Chosen, Coin, MapSource, Model, PriceBound, Specification, Symbol, Vocabulary,
-    did_you_mean, exchange_name,
+    did_you_mean, exchange_name, read_span,
 };
 
 /// Name of the preference and query parameter that request an explanation.
@@ -291,7 +291,11 @@ texts! {
     impl [V: Vocabulary + Display] for V = V {
         V::spellings();
         |name, text| V::parse(text)
-            .ok_or_else(|| BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed()));
+            .ok_or_else(|| {
+                let otherwise = V::otherwise().filter(|_| text == "1M" || read_span(text).is_some());
+                let otherwise = otherwise.map(|how| format!("; {how}")).unwrap_or_default();
+                BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed() + &otherwise)
+            });
         {"type": "string", "enum": (spelled::<V>())} V::ALL.iter().map(|one| one.name()).collect()
     }
     impl [] for Coin = Self {
@@ -343,6 +347,9 @@ fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
 /// Options are rejected. A symbol with an exchange prefix is rejected too, because `exchange` is a separate parameter.
 pub fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
     let symbol = Symbol::read(text).ok_or_else(|| blank(name, text, allowed.to_owned()))?;
+    if let Some(why) = symbol.unclear(text) {
+        return Err(BadQuery::new(name, format!("{text:?} is {why}"), allowed));
+    }
     symbol.gives_orders().map_err(|reason| {
         BadQuery::new(name, format!("{text:?} has no rows: {reason}"), allowed)
     })?;

@@ -6,7 +6,7 @@ use crate::contract::argument::Argument;
 use crate::contract::instant::{allowed_instants, instant_schema, instant_text, read_instant};
 use crate::contract::parameter::{Rule, text_of};
 use crate::contract::refusal::BadQuery;
-use crate::model::{Millis, TimeBound, read_span};
+use crate::model::{Millis, PeriodLength, TimeBound, read_span};
 
 /// Implements [`Rule`] for values that are parsed from text.
 macro_rules! words {
@@ -46,19 +46,22 @@ macro_rules! words {
     )+};
 }
 
-/// Thirty days as a range is written; `read_span` does not accept this spelling.
+/// A calendar month.
 const MONTH: &str = "1M";
 
 words! {
-    /// Rule for the length of a period, in milliseconds.
-    Period = i64 {
-        "whole minutes up to 366 days, such as 5m, 4h, 1d or 1M (which is 30d), or milliseconds";
-        |text| text
-            .parse()
-            .ok()
-            .or_else(|| (text == MONTH).then_some(30 * Millis::DAY))
-            .or_else(|| read_span(text))
-            .filter(|length| (1..=366 * Millis::DAY).contains(length) && length % Millis::MINUTE == 0);
+    /// Rule for the length of a period.
+    Period = PeriodLength {
+        "whole minutes up to 366 days, such as 5m, 4h, 1d or 1w, 1M for a calendar month, or milliseconds";
+        |text| if text == MONTH {
+            Some(PeriodLength::Month)
+        } else {
+            text.parse()
+                .ok()
+                .or_else(|| read_span(text))
+                .filter(|length| (1..=366 * Millis::DAY).contains(length) && length % Millis::MINUTE == 0)
+                .map(PeriodLength::Fixed)
+        };
         |length| length.to_string();
         {"anyOf": [
             {
@@ -164,16 +167,23 @@ mod tests {
     }
 
     #[test]
-    fn the_lengths_of_pandas_are_understood() {
-        for text in ["5m", "5min", "5T", "300000"] {
-            assert_eq!(
-                Period::check("interval", text).unwrap(),
-                5 * Millis::MINUTE,
-                "{text}"
-            );
+    fn the_lengths_of_pandas_are_understood_and_a_month_is_that_of_the_calendar() {
+        for (text, length) in [
+            ("5m", 5 * Millis::MINUTE),
+            ("5min", 5 * Millis::MINUTE),
+            ("5T", 5 * Millis::MINUTE),
+            ("300000", 5 * Millis::MINUTE),
+            ("1H", Millis::HOUR),
+            ("2D", 2 * Millis::DAY),
+            ("1w", 7 * Millis::DAY),
+            ("30d", 30 * Millis::DAY),
+        ] {
+            let read = Period::check("interval", text).unwrap();
+            assert_eq!(read, PeriodLength::Fixed(length), "{text}");
         }
-        assert_eq!(Period::check("interval", "1H").unwrap(), Millis::HOUR);
-        assert_eq!(Period::check("interval", "2D").unwrap(), 2 * Millis::DAY);
+        let month = Period::check("interval", "1M").unwrap();
+        assert_eq!(month, PeriodLength::Month);
+        assert_eq!(Period::text(&month).unwrap(), "1M");
         assert!(Period::check("interval", "5M").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of estimates.
 
-use crate::model::Millis;
+use crate::model::{Millis, PeriodLength};
 
 /// Why an estimate cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,13 +93,13 @@ pub enum EngineError {
     /// The bars of the coin cannot be resampled to the requested length.
     #[error(
         "bars of {} cannot be made from the bars of {coin:?}, which have a length of {}; {}",
-        span(*.size), either(.lengths), instead(.lengths, *.size)
+        period(*.size), either(.lengths), instead(.lengths, *.size)
     )]
     NoSuchLength {
         /// The requested coin.
         coin: String,
-        /// The requested length, in milliseconds.
-        size: i64,
+        /// The requested length.
+        size: PeriodLength,
         /// Lengths of the coin's bars in milliseconds, ascending.
         lengths: Vec<i64>,
     },
@@ -120,15 +120,23 @@ fn either(lengths: &[i64]) -> String {
 }
 
 /// Explains which lengths are allowed if `size` is not.
-fn instead(lengths: &[i64], size: i64) -> String {
-    if lengths
-        .iter()
-        .any(|length| *length > 0 && size % length == 0)
-    {
-        "every bar crosses a boundary: bars of this length start at multiples of it since the epoch"
+fn instead(lengths: &[i64], size: PeriodLength) -> String {
+    if lengths.iter().any(|length| size.is_made_of(*length)) {
+        "every bar crosses a boundary: bars of whole weeks start on Mondays, others at multiples of their length since \
+         the epoch"
             .to_owned()
+    } else if size == PeriodLength::Month {
+        "allowed: months, of bars with a length that divides a day".to_owned()
     } else {
         format!("allowed: whole multiples of {}", either(lengths))
+    }
+}
+
+/// Formats the length of a period.
+fn period(size: PeriodLength) -> String {
+    match size {
+        PeriodLength::Fixed(size) => span(size),
+        PeriodLength::Month => "1 month".to_owned(),
     }
 }
 

@@ -24,6 +24,8 @@ use crate::model::{ContractKind, Millis, Symbol};
 pub struct Venue {
     pub(crate) rules: Rules,
     pub(crate) price_kinds: &'static [PriceKind],
+    /// When the exchange closed; `None` while it trades.
+    pub(crate) closed: Option<&'static str>,
     pub(crate) hosts: &'static [(&'static str, &'static str)],
     pub(crate) messages: Messages,
     pub(crate) listen: SocketPlan,
@@ -50,6 +52,14 @@ impl Venue {
     #[must_use]
     pub fn price_kinds(&self) -> &'static [PriceKind] {
         self.price_kinds
+    }
+
+    /// Returns when the exchange closed, such as `2026-09-23 04:00 UTC`; `None` while it trades.
+    ///
+    /// A closed exchange cannot be collected. Its past messages and files are decoded.
+    #[must_use]
+    pub fn closed(&self) -> Option<&'static str> {
+        self.closed
     }
 
     /// Returns the exchange's name of the perpetual contract of `symbol`.
@@ -182,7 +192,6 @@ impl Venue {
         let (from, until) = (Millis(0), Millis(60_000));
         let mut asks = self.listing_requests();
         asks.extend(self.price_requests());
-        asks.extend(self.proofs(until));
         asks.extend(self.missed(&listings, from, until));
         for listing in &listings {
             asks.extend(self.bar_requests(listing, from, until));
@@ -349,25 +358,6 @@ impl Venue {
     pub fn read_prices(&self, frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
         let prices = self.rest.prices.as_ref();
         prices.map_or_else(|| Err(frame.unknown()), |prices| (prices.read)(frame))
-    }
-
-    /// Returns requests that verify which side the exchange's rows mean.
-    ///
-    /// They are sent when collection starts and every hour. Empty if the documentation is unambiguous.
-    #[must_use]
-    pub fn proofs(&self, now: Millis) -> Vec<RestRequest> {
-        (self.rest.proofs)(now)
-    }
-
-    /// Checks a reply to one of the [`proofs`](Self::proofs); returns the contradiction to the assumed side, if any.
-    ///
-    /// If there is a contradiction, events must not be stored.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unexpected`] if the body does not have the expected format and therefore proves nothing.
-    pub fn disproof(&self, frame: &Frame<'_>) -> Result<Option<String>, Error> {
-        (self.rest.disproof)(frame)
     }
 
     /// Returns the maximum age of liquidations that can be requested, in milliseconds; 0 if none can.

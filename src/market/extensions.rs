@@ -18,8 +18,8 @@ use crate::market::source::recordings::RecordedQuestion;
 use crate::market::source::view_source::view_of;
 use crate::model::{
     Bar, CascadeRow, Coin, CoverageGap, GroupedOrder, MapRow, Millis, ObservedLiquidations,
-    ObservedOpenInterest, PeriodCoverage, PeriodRow, PositionRow, TimeRange, UndercountRow,
-    VenueCoverage, Vocabulary, Window,
+    ObservedOpenInterest, PeriodCoverage, PeriodLength, PeriodRow, PositionRow, TimeRange,
+    UndercountRow, VenueCoverage, Vocabulary, Window,
 };
 
 impl Market {
@@ -121,7 +121,7 @@ impl Market {
         self.bars_between(coin, as_of, TimeRange::ALL, None)
     }
 
-    /// The bars of `coin` that open and close in `range`, resampled to `size` milliseconds if `size` is given.
+    /// The bars of `coin` that open and close in `range`, resampled to periods of `size` if `size` is given.
     ///
     /// A market in an archive merges the bars of all its exchanges.
     ///
@@ -133,9 +133,9 @@ impl Market {
         coin: &str,
         as_of: Option<Millis>,
         range: TimeRange,
-        size: Option<i64>,
+        size: Option<PeriodLength>,
     ) -> Result<Vec<Bar>, Refusal> {
-        if let Some(size) = size
+        if let Some(PeriodLength::Fixed(size)) = size
             && (size <= 0 || size % Millis::MINUTE != 0)
         {
             return Err(BadQuery::new(
@@ -372,7 +372,7 @@ impl MarketHistory for Market {
         coin: &str,
         as_of: Option<Millis>,
         range: TimeRange,
-        size: Option<i64>,
+        size: Option<PeriodLength>,
     ) -> Result<Vec<Bar>, Refusal> {
         self.bars_between(coin, as_of, range, size)
     }

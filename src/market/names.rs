@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contract::BadQuery;
 use crate::market::refusal::Refusal;
-use crate::model::{ALIKE, EXCHANGES, Symbol, did_you_mean, is_coin, may_be_scaled, nearest};
+use crate::model::{ALIKE, EXCHANGES, Symbol, did_you_mean, is_coin, nearest};
 
 /// Number of coins that a message lists if none is similar.
 const LISTED: usize = 20;
@@ -63,14 +63,25 @@ impl KnownNames {
             let allowed = format!("{listed:?}, or {:?} for all its pairs", symbol.coin());
             return Err(BadQuery::new("symbol", message, allowed).into());
         }
+        let means = |(listed, coins): &(&String, &BTreeSet<String>)| {
+            coins.iter().any(|coin| symbol.means(listed, coin))
+        };
+        if let Some(pairs) = self.other_pairs(symbol)
+            && !self.listings.iter().any(|listing| means(&listing))
+        {
+            let coin = symbol.coin();
+            let message = format!(
+                "{:?} was never observed here; {coin} is listed as {pairs}",
+                symbol.name()
+            );
+            let allowed = format!("{pairs}, or {coin:?} for all its pairs");
+            return Err(BadQuery::new("symbol", message, allowed).into());
+        }
         let known = self.coins.is_empty()
             || is_coin(symbol.coin())
             || self.coins.contains(symbol.name())
             || self.coins.contains(symbol.coin())
-            || self
-                .listings
-                .iter()
-                .any(|(listed, coins)| coins.iter().any(|coin| symbol.means(listed, coin)));
+            || self.listings.iter().any(|listing| means(&listing));
         if known {
             return Ok(());
         }
@@ -93,6 +104,21 @@ impl KnownNames {
                 some.join(", ")
             )
         }))
+    }
+
+    /// The observed pairs of the coin of a pair, as text; `None` for a coin, and if there are none.
+    fn other_pairs(&self, symbol: &Symbol) -> Option<String> {
+        symbol.quote()?;
+        let listings = self.listings.iter();
+        let pairs: Vec<String> = listings
+            .filter(|(listed, coins)| {
+                coins.contains(symbol.coin())
+                    && Symbol::read(listed).is_some_and(|listed| listed.quote().is_some())
+            })
+            .map(|(listed, _)| format!("{listed:?}"))
+            .take(LISTED)
+            .collect();
+        (!pairs.is_empty()).then(|| pairs.join(", "))
     }
 
     /// The observed listing of the same pair with another scale, such as `1000PEPEUSDT` for `PEPEUSDT`. `None` if
@@ -126,7 +152,7 @@ impl KnownNames {
 
 /// Whether the coin of a symbol is well known, so that an empty reply is plausible.
 pub(crate) fn is_well_known(symbol: &Symbol) -> bool {
-    is_coin(symbol.coin()) && (symbol.quote().is_none() || !may_be_scaled(symbol.coin()))
+    is_coin(symbol.coin()) && symbol.quote().is_none()
 }
 
 /// Whether this package supports an exchange.
@@ -175,7 +201,6 @@ mod tests {
         for symbol in [
             "FART",
             "fart-usdt-swap",
-            "FARTUSD",
             "1000PEPE-USDT",
             "kPEPE",
             "XBT",
@@ -199,6 +224,9 @@ mod tests {
         let refusal = names()
             .check_symbol(&Symbol::read("BTCSUDT").unwrap())
             .unwrap_err();
+        assert!(refusal.message.contains("\"BTCUSDT\""), "{refusal}");
+        let other = Symbol::read("BTC-USD").unwrap();
+        let refusal = names().check_symbol(&other).unwrap_err();
         assert!(refusal.message.contains("\"BTCUSDT\""), "{refusal}");
         let scaled = Symbol::read("PEPEUSDT").unwrap();
         let refusal = names().check_symbol(&scaled).unwrap_err();

@@ -1,4 +1,4 @@
-//! Converts open-interest readings from USD to coins, with the bars of an archive as prices.
+//! Converts open-interest readings from USD to coins, and checks those in coins, with the bars of an archive as prices.
 //!
 //! Bars are read one day at a time for the coins of the readings, and cached up to a limit.
 
@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError, Filter};
-use crate::engine::{TableFault, each_in_base_units};
+use crate::engine::{OpenInterestUnit, TableFault, each_in_base_units};
 use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest, Symbol};
 
 /// How many earlier days of bars a reading needs: a bar prices readings for a day after its close and lasts up to a
@@ -60,7 +60,7 @@ impl PriceHistory {
         })
     }
 
-    /// Converts the readings of several files. Each result list has the order of its file.
+    /// Converts readings in USD of several files, or checks readings in coins. Each result list has the order of its file.
     ///
     /// The readings of one file and day are checked against each other and against the traded volume. `goes_on` is
     /// called before each day; if it returns false, the result is `None`.
@@ -71,6 +71,7 @@ impl PriceHistory {
     pub fn in_coins(
         &mut self,
         files: Vec<Vec<ObservedOpenInterest>>,
+        unit: OpenInterestUnit,
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<Vec<CoinReading>>>, PriceError> {
         let coins: BTreeSet<String> = files.iter().flatten().map(coin_of).collect();
@@ -96,7 +97,7 @@ impl PriceHistory {
                 let (rows, readings): (Vec<usize>, Vec<_>) = readings.into_iter().unzip();
                 let coins: BTreeSet<String> = readings.iter().map(coin_of).collect();
                 let bars = coins.iter().flat_map(|coin| self.bars(&wanted, coin));
-                let each = each_in_base_units(readings, bars.collect())?;
+                let each = each_in_base_units(readings, unit, bars.collect())?;
                 for (row, reading) in rows.into_iter().zip(each) {
                     if let Some(place) = made.get_mut(number).and_then(|file| file.get_mut(row)) {
                         *place = Some(reading);

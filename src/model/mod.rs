@@ -63,11 +63,12 @@ pub use sorting::sort_small;
 pub use symbols::coin::Coin;
 pub use symbols::contract_kind::{ContractKind, NotOfCoin, Settlement};
 pub use symbols::names::{
-    EXCHANGES, did_you_mean, exchange_name, is_coin, known_exchange, own_name, well_known,
+    EXCHANGES, did_you_mean, exchange_name, is_coin, known_exchange, named_exchange, own_name,
+    well_known,
 };
 pub use symbols::quotes::{bitfinex_currency, is_quote};
 pub use symbols::quotes::{is_dollar, quote_of_pair};
-pub use symbols::scales::{coin_of_base, may_be_scaled};
+pub use symbols::scales::coin_of_base;
 pub use symbols::spelling::without_month;
 pub use symbols::suggestion::{ALIKE, exchange_meant, nearest};
 pub use symbols::symbol::{Symbol, coin_of_pair};
@@ -77,13 +78,16 @@ pub use text::label_column::Labels;
 pub use text::truncation::shortened;
 pub use time::iso8601::read_span;
 pub use time::millis::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
+pub use time::period_length::PeriodLength;
 pub use time::time_range::{TimeBound, TimeRange};
 pub use time::time_unit::TimeUnit;
+pub use values::contract_size::{ContractSize, may_be_inverse, published_size};
 pub use values::decimal_column::DecimalColumn;
 pub use values::exact_sum::ExactSum;
 pub use values::fixed_point::FixedPoint;
-pub use values::notional::{is_far_from_product, is_worth_its_product};
+pub use values::notional::{contradicts_product, is_worth_its_product};
 pub use values::powers_of_ten::{POWERS_OF_TEN, POWERS_OF_TEN_F64, power_of_ten};
+pub use values::products::{product, quotient, stripped};
 pub use values::short_decimal::SHORT_TEXT;
 pub use values::short_decimal::push_decimal;
 pub use values::short_decimal::{ShortDecimal, nearest_f64};

@@ -17,7 +17,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tower::{Service, service_fn};
 use url::Url;
 
-use super::proxy::{Proxies, Proxy, target};
+use super::proxy::{Proxies, Proxy, ProxyFault, target};
 use super::tls;
 
 /// A duplex byte stream, plain or TLS.
@@ -71,6 +71,11 @@ impl Connector {
             tls: self.tls.clone(),
             elsewhere: self.elsewhere.clone(),
         }
+    }
+
+    /// An environment variable of a proxy that names none, if `url` needs it.
+    pub(crate) fn proxy_fault(&self, url: &Url) -> Option<&ProxyFault> {
+        self.proxies.fault(url)
     }
 
     /// The proxy for `url`, if any.
@@ -170,7 +175,7 @@ impl Connector {
         if !is_secure(target) {
             return Ok(stream);
         }
-        let failed = |error: &dyn std::error::Error| format!("TLS: {error}");
+        let failed = |error: &dyn std::error::Error| tls::explained(format!("TLS: {error}"));
         let tls = self.tls.clone().map_err(|error| failed(&error))?;
         let name = ServerName::try_from(host(target).to_owned()).map_err(|error| failed(&error))?;
         let secured = TlsConnector::from(tls).connect(name, stream).await;

@@ -15,6 +15,6 @@ pub use connect::{ByteStream, Dial};
 pub(crate) use given_file::{kind_name, plain_length};
 pub(crate) use limiter::Limiter;
 pub(crate) use loopback::{is_local_name, is_loopback};
-pub(crate) use proxy::{Proxies, Proxy};
+pub(crate) use proxy::{Proxies, Proxy, ProxyFault, SCHEMES, without_password};
 pub(crate) use retry::{Backoff, date, is_passing, longest_wait, retry_after};
-pub(crate) use tls::{NoClient, client, trusting};
+pub(crate) use tls::{NoClient, client, explained, trusting};

@@ -16,6 +16,26 @@ type Names = [&'static str; 2];
 const HTTP: Names = ["HTTP_PROXY", "http_proxy"];
 const HTTPS: Names = ["HTTPS_PROXY", "https_proxy"];
 const ALL: Names = ["ALL_PROXY", "all_proxy"];
+const NO: Names = ["NO_PROXY", "no_proxy"];
+
+/// Whether a value names a proxy; a value without a scheme names an HTTP proxy.
+fn is_proxy(value: &str) -> bool {
+    let anywhere = Uri::from_static("http://data.example");
+    let alone = Matcher::builder().all(value).build();
+    alone.intercept(&anywhere).is_some()
+}
+
+/// The address of a proxy with `***` in place of user name and password.
+pub(crate) fn without_password(address: &str) -> String {
+    let (scheme, rest) = match address.find("://") {
+        Some(at) => address.split_at(at + 3),
+        None => ("", address),
+    };
+    match rest.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}***@{host}"),
+        None => address.to_owned(),
+    }
+}
 
 /// A proxy and its credentials.
 #[derive(Clone)]
@@ -50,12 +70,29 @@ impl fmt::Debug for Proxy {
     }
 }
 
+/// Schemes of the address of a proxy.
+pub(crate) const SCHEMES: &str = "http://, https://, socks5:// or socks5h://";
+
+/// An environment variable of a proxy that names none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{variable}: {value:?} is not the address of a proxy; allowed: {SCHEMES} with a host and a port"
+)]
+pub(crate) struct ProxyFault {
+    pub(crate) variable: &'static str,
+    /// Its value, without a password.
+    pub(crate) value: String,
+}
+
 /// The proxies of this machine.
 #[derive(Debug)]
 pub(crate) struct Proxies {
     /// The proxy rules that `reqwest` uses, `NO_PROXY` included.
     rules: Matcher,
+    /// Intercepts the addresses that `NO_PROXY` does not exclude.
+    proxied: Matcher,
     variables: [(&'static str, Option<Arc<str>>); 2],
+    faults: [(&'static str, Option<ProxyFault>); 2],
 }
 
 impl Proxies {
@@ -71,24 +108,46 @@ impl Proxies {
         let named = address.map(|_| Arc::from(setting));
         Self {
             rules: Matcher::builder().all(address.unwrap_or_default()).build(),
+            proxied: Matcher::builder().build(),
             variables: [("http", named.clone()), ("https", named)],
+            faults: [("http", None), ("https", None)],
         }
     }
 
     fn new(rules: Matcher, value: impl Fn(&str) -> Option<String>) -> Self {
-        let named = |names: Names| {
-            let (name, value) = names
+        // An empty variable counts as absent.
+        let set = |names: Names| {
+            let mut all = names
                 .into_iter()
-                .find_map(|name| Some((name, value(name)?)))?;
-            let alone = Matcher::builder().all(value).build();
-            let anywhere = Uri::from_static("http://data.example");
-            alone.intercept(&anywhere).map(|_| name)
+                .filter_map(|name| Some((name, value(name)?)));
+            all.next().filter(|(_, value)| !value.is_empty())
         };
-        let of = |names| named(names).or_else(|| named(ALL)).map(Arc::from);
+        let of = |names| set(names).or_else(|| set(ALL));
+        let named = |names| Some(Arc::from(of(names).filter(|(_, value)| is_proxy(value))?.0));
+        let fault = |names| {
+            let (variable, value) = of(names).filter(|(_, value)| !is_proxy(value))?;
+            let value = without_password(&value);
+            Some(ProxyFault { variable, value })
+        };
+        let direct = NO.into_iter().find_map(&value).unwrap_or_default();
         Self {
             rules,
-            variables: [("http", of(HTTP)), ("https", of(HTTPS))],
+            proxied: Matcher::builder()
+                .all("http://proxy.example")
+                .no(direct)
+                .build(),
+            variables: [("http", named(HTTP)), ("https", named(HTTPS))],
+            faults: [("http", fault(HTTP)), ("https", fault(HTTPS))],
         }
+    }
+
+    /// The environment variable that should name the proxy for `url`, but names none.
+    pub(crate) fn fault(&self, url: &Url) -> Option<&ProxyFault> {
+        let target = target(url).filter(|_| !is_loopback(url))?;
+        self.proxied.intercept(&target)?;
+        let mut faults = self.faults.iter();
+        let of_scheme = faults.find(|(scheme, _)| target.scheme_str() == Some(*scheme));
+        of_scheme.and_then(|(_, fault)| fault.as_ref())
     }
 
     /// The proxy for `url`. Loopback addresses have none.
@@ -135,7 +194,7 @@ mod tests {
         };
         let first = |names: Names| names.into_iter().find_map(value).unwrap_or_default();
         let rules = Matcher::builder().http(first(HTTP)).https(first(HTTPS));
-        let rules = rules.all(first(ALL)).no(first(["NO_PROXY", "no_proxy"]));
+        let rules = rules.all(first(ALL)).no(first(NO));
         Proxies::new(rules.build(), value)
     }
 
@@ -171,6 +230,27 @@ mod tests {
         let credentials = of.towards(&url).unwrap().credentials.unwrap();
         assert_eq!(credentials, "Basic bWU6aHVudGVyMg==");
         assert!(!format!("{of:?}{:?}", of.towards(&url)).contains("hunter2"));
+    }
+
+    #[test]
+    fn a_variable_that_names_no_proxy_is_a_fault_where_it_applies() {
+        let of = proxies(&[
+            ("HTTPS_PROXY", "ftp://me:hunter2@one.example"),
+            ("HTTP_PROXY", "two.example:3128"),
+            ("NO_PROXY", "direct.example"),
+        ]);
+        let fault = |url: &str| of.fault(&Url::parse(url).unwrap()).map(ToString::to_string);
+        let said = "HTTPS_PROXY: \"ftp://***@one.example\" is not the address of a proxy; allowed: http://, https://, \
+                    socks5:// or socks5h:// with a host and a port";
+        assert_eq!(fault("https://rest.example"), Some(said.to_owned()));
+        assert_eq!(fault("wss://stream.example"), Some(said.to_owned()));
+        for url in [
+            "http://rest.example",
+            "https://direct.example",
+            "https://127.0.0.1",
+        ] {
+            assert_eq!(fault(url), None, "{url}");
+        }
     }
 
     #[test]

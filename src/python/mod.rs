@@ -23,10 +23,6 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    const TOTALS: &str = crate::feeds::dumps::TOTALS;
-    #[pymodule_export]
-    const TAKES_TOTALS: &str = crate::feeds::dumps::TAKES_TOTALS;
-    #[pymodule_export]
     use super::feeds::{decode, decode_all};
     #[pymodule_export]
     use super::margin::{bracketed, brackets, liquidation_price, max_leverage};
@@ -59,19 +55,17 @@ mod _core {
     #[pymodule_export]
     use crate::python::calls::time_unit::time_unit;
     #[pymodule_export]
-    use crate::python::calls::vendors::{scattered, sparse};
+    use crate::python::calls::vendors::{scattered, sparse, without_secrets};
     #[pymodule_export]
     use crate::python::calls::walk::Walk;
     #[pymodule_export]
-    use crate::python::ingest::content::{file_content, file_name};
+    use crate::python::ingest::content::file_content;
     #[pymodule_export]
     use crate::python::ingest::ingest::{formats, ingest_files};
     #[pymodule_export]
     use crate::python::ingest::ingest_tables::ingest_tables;
     #[pymodule_export]
-    use crate::python::ingest::raw::days_of;
-    #[pymodule_export]
-    use crate::python::ingest::texts::{column, instant, span};
+    use crate::python::ingest::texts::{instant, span};
     #[pymodule_export]
     use crate::python::rows::arrow::ArrowTable;
     #[pymodule_export]

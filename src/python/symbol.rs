@@ -7,7 +7,7 @@ use crate::contract::{BadQuery, Rule};
 use crate::feeds::VENUES;
 use crate::model::nearest;
 use crate::model::{
-    Coin, ContractKind, EXCHANGES, Symbol, exchange_name, is_coin, known_exchange, well_known,
+    Coin, ContractKind, EXCHANGES, Symbol, exchange_name, is_coin, named_exchange, well_known,
 };
 
 /// Minimum similarity to a known pair at which an unknown pair counts as a typing error.
@@ -50,10 +50,17 @@ pub(crate) fn symbol(py: Python<'_>, text: &str, exchange: Option<&str>) -> PyRe
 
 fn read(text: &str, exchange: Option<&str>) -> Result<Parts, BadQuery> {
     let known =
-        |sign: char| sign.is_alphanumeric() || sign.is_whitespace() || "-_/:.".contains(sign);
+        |sign: char| sign.is_alphanumeric() || sign.is_whitespace() || "-_/:.@".contains(sign);
     let symbol = Symbol::read(text)
         .filter(|_| text.chars().all(known))
         .ok_or_else(|| BadQuery::new("symbol", format!("{text:?} names nothing"), ALLOWED))?;
+    if let Some(why) = symbol.unclear(text) {
+        return Err(BadQuery::new(
+            "symbol",
+            format!("{text:?} is {why}"),
+            ALLOWED,
+        ));
+    }
     if symbol.quote().is_none() && !is_coin(symbol.coin()) {
         let pairs: Vec<String> = well_known()
             .flat_map(|coin| ["USDT", "USDC", "USD"].map(|quote| [coin, quote].concat()))
@@ -90,9 +97,9 @@ fn read(text: &str, exchange: Option<&str>) -> Result<Parts, BadQuery> {
     ))
 }
 
-/// Returns the canonical name of an exchange that liqdata collects, or an error for any other name.
+/// Returns the canonical name of a supported or regional exchange, or an error for any other name.
 fn listened_to(text: &str) -> Result<&'static str, BadQuery> {
-    known_exchange(text).ok_or_else(|| {
+    named_exchange(text).ok_or_else(|| {
         let nearest = nearest(&exchange_name(text), EXCHANGES.into_iter(), 0.75);
         let meant = nearest
             .first()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::archive::{Archive, ArchiveError};
 use crate::model::nearest;
 use crate::model::shortened;
-use crate::model::{EXCHANGES, did_you_mean, exchange_name};
+use crate::model::{EXCHANGES, did_you_mean, exchange_name, named_exchange};
 
 /// Minimum similarity of a known name for an error message to suggest it.
 const ALIKE: f64 = 0.75;
@@ -103,7 +103,7 @@ impl ExchangeAttribution {
             return Ok(None);
         }
         let own = exchange_name(name);
-        if EXCHANGES.contains(&own.as_str()) || self.own()?.contains(&own) {
+        if named_exchange(&own).is_some() || self.own()?.contains(&own) {
             name.clone_into(&mut self.latest);
             return Ok(None);
         }

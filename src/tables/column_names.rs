@@ -16,6 +16,7 @@ pub(crate) const TIMESTAMP: &[&str] = &[
 pub(crate) const SYMBOL: &[&str] = &["symbol", "pair"];
 pub(crate) const EXCHANGE: &[&str] = &["exchange", "venue"];
 pub(crate) const SIDE: &[&str] = &["side"];
+pub(crate) const POSITION_SIDE: &[&str] = &["position_side", "positionside", "pos_side", "posside"];
 pub(crate) const PRICE: &[&str] = &["price"];
 pub(crate) const QTY: &[&str] = &["qty", "quantity"];
 pub(crate) const VALUE_USD: &[&str] = &["value_usd", "notional_usd", "value"];
@@ -28,7 +29,13 @@ pub(crate) const CLOSE: &[&str] = &["close", "c"];
 pub(crate) const VOLUME: &[&str] = &["volume", "v"];
 pub(crate) const VOLUME_USD: &[&str] = &["volume_usd"];
 pub(crate) const INTERVAL: &[&str] = &["interval"];
-pub(crate) const CLOSES_AT: &[&str] = &["closes_at"];
+pub(crate) const CLOSES_AT: &[&str] = &[
+    "closes_at",
+    "close_time",
+    "closetime",
+    "candle_end",
+    "candle_stop",
+];
 pub(crate) const OPEN_INTEREST: &[&str] = &["open_interest", "oi"];
 pub(crate) const OPEN_INTEREST_USD: &[&str] = &["open_interest_usd", "oi_usd"];
 pub(crate) const LONG_USD: &[&str] = &[
@@ -43,17 +50,22 @@ pub(crate) const SHORT_USD: &[&str] = &[
 ];
 pub(crate) const TRADES: &[&str] = &["trades", "count", "number_of_trades", "tradecount"];
 
-const ALL: [&[&str]; 32] = [
+const ALL: [&[&str]; 39] = [
     TIMESTAMP,
     SYMBOL,
     EXCHANGE,
     SIDE,
+    POSITION_SIDE,
+    &["home_notional", "homenotional"],
     PRICE,
     QTY,
     VALUE_USD,
     COIN,
     RECEIVED_AT,
     &["group_id"],
+    &["dedupe_key"],
+    &["native_id"],
+    &["price_kind"],
     OPEN,
     HIGH,
     LOW,
@@ -76,6 +88,8 @@ const ALL: [&[&str]; 32] = [
     &["seen_share"],
     &["current_price"],
     &["rate"],
+    &["contract_size"],
+    &["multiplier_unit"],
 ];
 
 /// The accepted names of the column `column`, starting with its main name.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::model::{
     Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder, exchange_name,
 };
+use crate::tables::amount_unit::ContractSizes;
 use crate::tables::attribution::ExchangeAttribution;
 use crate::tables::observed::{observed_bars, observed_interest, observed_orders, observed_totals};
 use crate::tables::quote_rates::QuoteRates;
@@ -32,6 +33,8 @@ pub(crate) struct TableOptions {
     /// Whether unknown exchanges are accepted.
     pub(crate) new_exchange: bool,
     pub(crate) rates: QuoteRates,
+    /// The sizes of contracts, if amounts are in contracts.
+    pub(crate) sizes: ContractSizes,
 }
 
 /// The checked rows of all tables.
@@ -93,7 +96,14 @@ pub(crate) fn observe(
         TableKind::Liquidations,
         read_totals(&tables.liquidations, &defaults, goes_on),
     )?;
-    let mut judge = Judge::new(now, &options.rates, &mut book, &mut unknown, goes_on);
+    let mut judge = Judge::new(
+        now,
+        &options.rates,
+        &options.sizes,
+        &mut book,
+        &mut unknown,
+        goes_on,
+    );
     let orders = accepted(kind, judge.orders(read))?;
     let bars = accepted(TableKind::Bars, judge.bars(bars))?;
     let interest = accepted(TableKind::OpenInterest, judge.open_interest(interest))?;

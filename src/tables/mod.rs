@@ -5,11 +5,13 @@
 //! - `column_names`: the accepted names of each column;
 //! - `raw_table`: named columns of unconverted `cells`;
 //! - `reading`: typed columns; a cell that cannot be converted to the type of its column is a fault of its row;
+//! - `amount_unit`: what an amount counts (coins, contracts, quote currency, USD), and the sizes of contracts;
 //! - `rules`: checks of the contract, exchange, time and amounts of each row, and of repeated rows.
 //!
 //! A fault names its row and column. A `Market` object refuses a table with a fault. An archive stores the rows without
 //! faults, and counts the faults by reason.
 
+mod amount_unit;
 mod amounts;
 mod archive_tables;
 mod attribution;
@@ -24,6 +26,8 @@ mod row_fault;
 mod rules;
 mod spreadsheet_text;
 
+pub use amount_unit::ContractSizes;
+pub(crate) use amount_unit::{AmountUnit, Counted, UNKNOWN_SIZE};
 pub(crate) use amounts::AmountColumn;
 pub(crate) use archive_tables::{bar_table, interest_table, order_table};
 pub use attribution::{ExchangeAttribution, UnknownExchange};
@@ -36,10 +40,11 @@ pub(crate) use observed::{observed_bars, observed_interest, observed_orders};
 pub use quote_rates::QuoteRates;
 pub(crate) use raw_table::{ColumnFault, RawTable, TableKind};
 pub(crate) use reading::{
-    BarColumns, Defaults, InterestColumns, ReadRows, append_orders, exact_cell, read_bars,
-    read_interest, read_orders, read_positions, read_rates, read_times, text_cell,
+    BarColumns, Defaults, InterestColumns, ReadRows, UnvaluedOrders, append_orders, exact_cell,
+    read_bars, read_contract_sizes, read_interest, read_orders, read_positions, read_rates,
+    take_orders,
 };
 pub use row_fault::RowFault;
 pub(crate) use row_fault::first;
-pub(crate) use rules::{ContractBook, HOW, Judge, Judged, Spacing, Spacings, other_length};
+pub(crate) use rules::{ContractBook, HOW, Judge, Judged, Spacings, other_length};
 pub(crate) use spreadsheet_text::plain_text;

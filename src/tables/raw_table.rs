@@ -12,6 +12,7 @@ pub(crate) enum TableKind {
     Positions,
     Liquidations,
     QuoteRates,
+    ContractSizes,
 }
 
 impl TableKind {
@@ -24,6 +25,7 @@ impl TableKind {
             Self::Positions => "positions",
             Self::Liquidations => "liquidations",
             Self::QuoteRates => "quote_rates",
+            Self::ContractSizes => "contract_size",
         }
     }
 }
@@ -34,7 +36,7 @@ impl TableKind {
         match self {
             Self::Orders => [
                 "exchange, symbol, side, price, qty, timestamp",
-                "value_usd, coin, received_at, group_id",
+                "value_usd, coin, received_at, group_id, dedupe_key, native_id, price_kind",
             ],
             Self::Bars => [
                 "symbol, timestamp, open, high, low, close, volume",
@@ -51,6 +53,7 @@ impl TableKind {
             ],
             Self::Liquidations => ["symbol, timestamp, long_usd, short_usd", "interval"],
             Self::QuoteRates => ["timestamp, rate", "no others"],
+            Self::ContractSizes => ["symbol, contract_size", "multiplier_unit"],
         }
     }
 }

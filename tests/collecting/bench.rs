@@ -346,13 +346,8 @@ pub(crate) fn content_of(row: &OrderRow) -> OrderContent {
         row.order.price.normalize().to_string(),
         row.order.qty.normalize().to_string(),
         row.order.value_usd.normalize().to_string(),
-        time_of(&row.order.exchange, row.order.timestamp.0),
+        row.order.timestamp.0,
     )
-}
-
-/// The event time; `BitMEX` has none, so there it is the time of receipt.
-fn time_of(venue: &str, time: i64) -> i64 {
-    if venue == "bitmex" { 0 } else { time }
 }
 
 pub(crate) fn true_of(truth: &Truth) -> OrderContent {
@@ -363,7 +358,7 @@ pub(crate) fn true_of(truth: &Truth) -> OrderContent {
         truth.price.normalize().to_string(),
         truth.qty().to_string(),
         truth.value().to_string(),
-        time_of(truth.venue, truth.time),
+        truth.time,
     )
 }
 

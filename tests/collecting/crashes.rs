@@ -222,7 +222,7 @@ async fn a_collector_killed_at_random_loses_no_acknowledged_row() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_suspended_collector_stays_connected_and_loses_no_order() {
     let folder = Folder::new();
-    let doubles = Doubles::on_loopback(&["okx", "bybit", "bitmex"]).await;
+    let doubles = Doubles::on_loopback(&["okx", "bybit", "kraken"]).await;
     let archive = folder.archive();
     // Three times as long as a pong may be missing.
     let (pings, absence) = ("[pace]\nping = 0.5\n", Duration::from_secs(3));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use liqdata::archive::{Archive, Filter};
 use liqdata::collect::Settings;
-use liqdata::model::{Millis, VenueCoverage};
+use liqdata::model::{Millis, PeriodLength, VenueCoverage};
 
 use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Garbage, Setup};
@@ -120,7 +120,7 @@ async fn stores_no_open_bar(venue: &'static str) {
     collecting.stop().await;
     let archive = Archive::read(folder.archive()).unwrap();
     let bars = archive
-        .bars(&Filter::default(), Millis::MINUTE)
+        .bars(&Filter::default(), PeriodLength::Fixed(Millis::MINUTE))
         .unwrap()
         .rows;
     let last = bars.iter().map(|bar| bar.timestamp).max().unwrap();

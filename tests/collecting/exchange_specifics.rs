@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use liqdata::archive::Archive;
-use liqdata::collect::{RebuildOptions, Settings, VenueState, rebuild};
-use liqdata::model::{GapState, Millis};
+use liqdata::collect::{Settings, VenueState};
+use liqdata::model::Millis;
 
 use crate::bench::{
     Collecting, Doubles, Folder, assert_stored, content_of, gaps, orders, quick, true_of,
@@ -274,141 +274,6 @@ async fn coinex_is_covered_from_its_first_poll_to_its_last() {
     let since = archive.coverage(Millis(before), end).unwrap();
     let share = since[0].connected_share.unwrap();
     assert!(share > 0.0 && share < 1.0, "{since:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn no_row_of_htx_is_stored_if_the_unit_check_fails() {
-    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
-    let htx = doubles.of("htx");
-    htx.fault(|faults| faults.sides_of_positions = true);
-    let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
-    htx.record(&old);
-    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
-    let status = collecting
-        .until_of("htx", "it is given up", |one| one.state == VenueState::Down)
-        .await;
-    let trouble = status.trouble.unwrap();
-    assert!(trouble.contains("not \"sell\""), "{trouble}");
-    assert_eq!(htx.tally().sockets.len(), 0);
-    htx.mend();
-    collecting.stop().await;
-    assert_stored(&folder.archive(), &[]);
-    // Borne out, all is stored.
-    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_stored(old.len()).await;
-    collecting.stop().await;
-    assert_stored(&folder.archive(), &old);
-}
-
-/// A check without an answer is no failed check.
-#[tokio::test(start_paused = true)]
-async fn htx_is_collected_if_the_unit_check_has_no_answer() {
-    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
-    let htx = doubles.of("htx");
-    let path = "/linear-swap-api/v3/swap_liquidation_orders";
-    htx.fault(|faults| faults.gone = vec![path.to_owned()]);
-    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_live().await;
-    assert!(htx.tally().requests_to(path) > 0);
-    let happened = htx.liquidate(30);
-    collecting.until_stored(happened.len()).await;
-    collecting.stop().await;
-    assert_stored(&folder.archive(), &happened);
-}
-
-/// The check is repeated whatever its last result.
-#[tokio::test(start_paused = true)]
-async fn htx_is_not_collected_while_the_unit_check_fails() {
-    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
-    let htx = doubles.of("htx");
-    let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
-    htx.record(&old);
-    let mut settings = quick();
-    settings.pace.instruments = 0.3;
-    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
-    collecting.until_live().await;
-    collecting.until_stored(old.len()).await;
-    htx.fault(|faults| faults.sides_of_positions = true);
-    let status = collecting
-        .until_of("htx", "it is left alone", |one| {
-            one.state == VenueState::Down
-        })
-        .await;
-    let gap = status.last_gap.unwrap();
-    assert!(gap.contains("doubtful"), "{gap}");
-    htx.until(|tally| tally.open == 0).await;
-    htx.mend();
-    collecting.until_live().await;
-    let mut happened = htx.liquidate(30);
-    happened.extend(old);
-    collecting.until_stored(happened.len()).await;
-    collecting.stop().await;
-    assert_stored(&folder.archive(), &happened);
-}
-
-/// Orders between the flip and its detection have the wrong side: they are retracted, and stored again with the right one.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_of_htx_from_before_a_failed_unit_check_are_retracted() {
-    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["htx"]).await);
-    let htx = doubles.of("htx");
-    let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
-    htx.record(&old);
-    let mut settings = quick();
-    // Long enough for rows to be sent between two checks.
-    settings.pace.instruments = 2.0;
-    settings.pace.late = 0.5;
-    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
-    collecting.until_live().await;
-    collecting.until_stored(old.len()).await;
-    let mut happened = htx.liquidate(20);
-    collecting.until_stored(old.len() + happened.len()).await;
-    htx.fault(|faults| faults.sides_of_positions = true);
-    happened.extend(htx.liquidate(30));
-    happened.extend(old);
-    collecting
-        .until_of("htx", "rows are stored and it is left alone", |one| {
-            one.events >= 70 && one.state == VenueState::Down
-        })
-        .await;
-    htx.until(|tally| tally.open == 0).await;
-    // No order of that time is served while it is in doubt.
-    collecting
-        .until("they are retracted", |_| {
-            orders(&folder.archive()).len() <= 40
-        })
-        .await;
-    htx.mend();
-    collecting.until_live().await;
-    let reader = Archive::read(folder.archive()).unwrap();
-    let doubted = || {
-        let past = reader
-            .gap_statuses(Millis(0), Millis(i64::MAX / 2), None)
-            .unwrap();
-        past.into_iter()
-            .filter(|gap| gap.reason.contains("doubtful"))
-            .collect::<Vec<_>>()
-    };
-    collecting
-        .until("the time of doubt is recovered", |_| {
-            doubted().iter().all(|gap| gap.state == GapState::Recovered)
-        })
-        .await;
-    assert!(!doubted().is_empty());
-    collecting.stop().await;
-    assert_stored(&folder.archive(), &happened);
-    // Neither a compaction nor a rebuild brings back retracted rows.
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    writer.compact(Millis(i64::MAX / 2)).unwrap();
-    drop(writer);
-    assert_stored(&folder.archive(), &happened);
-    rebuild(
-        &folder.archive(),
-        &RebuildOptions::default(),
-        &mut |_, _| true,
-    )
-    .unwrap()
-    .unwrap();
-    assert_stored(&folder.archive(), &happened);
 }
 
 #[tokio::test(start_paused = true)]

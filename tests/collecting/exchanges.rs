@@ -58,7 +58,6 @@ venues! {
     orders_of_aster_are_stored: "aster",
     orders_of_deribit_are_stored: "deribit",
     orders_of_kraken_are_stored: "kraken",
-    orders_of_bitmex_are_stored: "bitmex",
     orders_of_bitfinex_are_stored: "bitfinex",
     orders_of_dydx_are_stored: "dydx",
     orders_of_coinex_are_stored: "coinex",

@@ -2,7 +2,7 @@
 
 use liqdata::archive::{Archive, Filter};
 use liqdata::collect::Settings;
-use liqdata::model::Millis;
+use liqdata::model::{Millis, PeriodLength};
 
 use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Ending};
@@ -122,7 +122,10 @@ async fn a_day_of_bars_and_open_interest_is_requested_once() {
             exchange: Some(venue.to_owned()),
             ..Filter::default()
         };
-        let bars = archive.bars(&filter, Millis::MINUTE).unwrap().rows;
+        let bars = archive
+            .bars(&filter, PeriodLength::Fixed(Millis::MINUTE))
+            .unwrap()
+            .rows;
         assert_eq!(bars.len(), 1440, "{venue}");
         assert!(
             bars.windows(2)

@@ -93,25 +93,24 @@ async fn a_row_with_an_unknown_market_is_lost_by_name_in_the_end() {
 
 #[tokio::test(start_paused = true)]
 async fn a_row_waits_while_the_markets_cannot_be_read() {
-    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitmex"]));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(patient(0.1)));
     collecting.until_live().await;
-    let bitmex = doubles.of("bitmex");
+    let gate = doubles.of("gate");
     let broken = Limit {
         status: 503,
         retry_after: None,
     };
-    bitmex.fault(|faults| faults.rest = Some(broken));
-    let late = of_unlisted(bitmex, 1);
-    bitmex.book().announce(late[0].native_id());
-    bitmex
-        .until(|tally| {
-            let refused = tally.rest.iter().filter(|one| one.status == 503);
-            refused.count() >= 3
-        })
-        .await;
-    assert_eq!(collecting.of("bitmex").pending, 1);
-    bitmex.mend();
+    gate.fault(|faults| faults.rest = Some(broken));
+    let late = of_unlisted(gate, 1);
+    gate.book().announce(late[0].native_id());
+    gate.until(|tally| {
+        let refused = tally.rest.iter().filter(|one| one.status == 503);
+        refused.count() >= 3
+    })
+    .await;
+    assert_eq!(collecting.of("gate").pending, 1);
+    gate.mend();
     collecting.until_stored(1).await;
     let archive = folder.archive();
     collecting.stop().await;

@@ -9,8 +9,8 @@ use liqdata::model::Millis;
 use crate::bench::{Collecting, Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Ending, Exchange, Garbage, Truth};
 
-const VENUES: [&str; 7] = [
-    "aster", "binance", "bitmex", "bybit", "extended", "lighter", "pacifica",
+const VENUES: [&str; 6] = [
+    "aster", "binance", "bybit", "extended", "lighter", "pacifica",
 ];
 
 /// The socket that came as number `nth` to each of its paths.

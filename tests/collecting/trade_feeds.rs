@@ -1,4 +1,4 @@
-//! Exchanges with liquidations among their trades, and `BitMEX`: duplicates, backfill and connections.
+//! Exchanges with liquidations among their trades: duplicates, backfill and connections.
 
 use std::time::Duration;
 
@@ -6,9 +6,7 @@ use liqdata::feeds::answer;
 
 use liqdata::collect::{CollectPlan, Settings, VenueState};
 
-use crate::bench::{
-    Doubles, Folder, OrderContent, assert_stored, content_of, gaps, orders, quick, true_of,
-};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Ending, Exchange, Setup, Truth};
 
 const MINUTE: i64 = 60_000;
@@ -155,57 +153,13 @@ async fn old_trades_that_come_with_a_subscription_are_stored() {
     assert_stored(&archive, &happened);
 }
 
-// --- BitMEX
-
-/// Its orders have no time, so the time is left out.
-fn timeless(mut content: OrderContent) -> OrderContent {
-    content.6 = 0;
-    content
-}
-
-#[tokio::test(start_paused = true)]
-async fn orders_of_bitmex_have_the_time_of_receipt_and_a_partial_adds_none() {
-    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitmex"]));
-    let exchange = doubles.of("bitmex");
-    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_live().await;
-    let begun = exchange.book().now();
-    let mut happened = exchange.liquidate(60);
-    collecting.until_stored(happened.len()).await;
-    exchange.act(Act::Disconnect(Ending::Close));
-    // The orders and the prices, twice.
-    exchange.until(|tally| tally.subscribed.len() == 4).await;
-    collecting.until_live().await;
-    happened.extend(exchange.liquidate(60));
-    collecting.until_stored(happened.len()).await;
-    let status = collecting.of("bitmex");
-    assert_eq!(status.rejected, 0, "{status:?}");
-    assert_eq!(status.gaps, 1, "{status:?}");
-    assert!(exchange.tally().strange.is_empty());
-    let archive = folder.archive();
-    collecting.stop().await;
-    let rows = orders(&archive);
-    let times: Vec<i64> = rows.iter().map(|row| row.order.timestamp.0).collect();
-    assert!(
-        times
-            .iter()
-            .all(|time| (begun..=exchange.book().now()).contains(time)),
-        "{times:?}"
-    );
-    let mut stored: Vec<OrderContent> = rows.iter().map(content_of).map(timeless).collect();
-    let mut expected: Vec<OrderContent> = happened.iter().map(true_of).map(timeless).collect();
-    stored.sort();
-    expected.sort();
-    assert_eq!(stored, expected);
-}
-
 // --- sockets
 
 #[tokio::test(start_paused = true)]
 async fn every_exchange_answers_pings_and_its_connection_stays_open() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&[
-        "deribit", "kraken", "bitmex", "dydx", "lighter", "pacifica", "extended",
+        "deribit", "kraken", "dydx", "lighter", "pacifica", "extended",
     ]);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(lively()));
     collecting.until_live().await;

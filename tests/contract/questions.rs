@@ -31,7 +31,7 @@ fn every_question_survives_its_query_string() {
         None,
         Some("BTCUSDT"),
         Some("1000PEPEUSDT"),
-        Some("BTC-USD&x=1"),
+        Some("BTC/USDT:USDT"),
     ] {
         for exchange in [None, Some("binance")] {
             for (limit, offset) in [(1, 0), (50, 1), (1000, i128::from(i64::MAX))] {

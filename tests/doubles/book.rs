@@ -73,7 +73,6 @@ pub struct Book {
     refused: Mutex<Vec<String>>,
     ignored: Mutex<Vec<String>>,
     amounts_in_quote: AtomicBool,
-    sides_of_positions: AtomicBool,
 }
 
 /// What has happened.
@@ -101,7 +100,6 @@ impl Book {
             refused: Mutex::default(),
             ignored: Mutex::default(),
             amounts_in_quote: AtomicBool::new(false),
-            sides_of_positions: AtomicBool::new(false),
         }
     }
 
@@ -175,16 +173,10 @@ impl Book {
         self.rest_late.store(faults.rest_late, Ordering::Relaxed);
         self.amounts_in_quote
             .store(faults.amounts_in_quote, Ordering::Relaxed);
-        self.sides_of_positions
-            .store(faults.sides_of_positions, Ordering::Relaxed);
     }
 
     pub fn amounts_in_quote(&self) -> bool {
         self.amounts_in_quote.load(Ordering::Relaxed)
-    }
-
-    pub fn sides_of_positions(&self) -> bool {
-        self.sides_of_positions.load(Ordering::Relaxed)
     }
 
     pub fn is_ignored(&self, topic: &str) -> bool {

@@ -51,8 +51,6 @@ pub struct Faults {
     pub removed_field: Option<String>,
     /// Counts the amounts of Bitget's REST body in the quote coin, not the base.
     pub amounts_in_quote: bool,
-    /// Names the position's side where HTX' rows name the order's.
-    pub sides_of_positions: bool,
     /// Topics that are refused, where the venue refuses topics.
     pub bad_topics: Vec<String>,
     /// Topics that the venue neither acknowledges nor sends, where the double supports that.

@@ -35,7 +35,7 @@ impl Market {
 
 /// Markets without outliers.
 pub(crate) fn markets(interval: i64, most: usize) -> impl Strategy<Value = Market> {
-    markets_with(interval, most, 700.0)
+    markets_with(interval, most, 1_700.0)
 }
 
 /// Markets with outliers anywhere in open interest and bars.

@@ -43,6 +43,7 @@ fn plain(explain: EstimateBasis) -> EstimateBasis {
     EstimateBasis {
         open_interest_outliers: 0,
         bar_outliers: 0,
+        open_interest_factors: std::collections::BTreeMap::new(),
         ..explain
     }
 }

@@ -1,11 +1,13 @@
 //! Resampling of bars.
 
 use liqdata::engine::{EngineError, resize};
-use liqdata::model::{Bar, Millis, TimeRange};
+use liqdata::model::{Bar, Millis, PeriodLength, TimeRange};
 
 use super::{DAY, HOUR, MINUTE, NOW};
 
 const FIVE: i64 = 5 * MINUTE;
+/// 2026-01-05.
+const MONDAY: i64 = 1_767_571_200_000;
 
 /// Bars of `length` from `start` on with distinct prices and a volume of 1.
 fn bars(start: i64, length: i64, count: i64) -> Vec<Bar> {
@@ -26,7 +28,7 @@ fn made(bars: &[Bar], size: i64, start: Option<i64>, end: Option<i64>) -> Vec<(i
     let made = resize(
         "BTC",
         bars,
-        size,
+        PeriodLength::Fixed(size),
         TimeRange::bounded(start.map(Millis), end.map(Millis)),
     )
     .unwrap();
@@ -60,7 +62,13 @@ fn only_bars_entirely_within_the_range_are_returned() {
 fn a_bar_aggregates_its_shorter_bars() {
     let small = bars(NOW, FIVE, 24);
     let start = Millis(NOW + 20 * MINUTE);
-    let made = resize("BTC", &small, HOUR, TimeRange::bounded(Some(start), None)).unwrap();
+    let made = resize(
+        "BTC",
+        &small,
+        PeriodLength::Fixed(HOUR),
+        TimeRange::bounded(Some(start), None),
+    )
+    .unwrap();
     assert_eq!(made.len(), 1);
     let bar = made[0];
     assert_eq!(bar.open_time, Millis(NOW + HOUR));
@@ -82,7 +90,7 @@ fn a_bar_is_made_of_its_available_parts_once_it_has_closed() {
 #[test]
 fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
     let refused = |bars: &[Bar], size: i64| {
-        let error = resize("BTC", bars, size, TimeRange::ALL).unwrap_err();
+        let error = resize("BTC", bars, PeriodLength::Fixed(size), TimeRange::ALL).unwrap_err();
         assert!(matches!(error, EngineError::NoSuchLength { .. }));
         error.to_string()
     };
@@ -102,7 +110,7 @@ fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
     // For every range.
     let later = NOW + DAY;
     let range = TimeRange::bounded(Some(Millis(later)), None);
-    assert!(resize("BTC", &small, MINUTE, range).is_err());
+    assert!(resize("BTC", &small, PeriodLength::Fixed(MINUTE), range).is_err());
     assert_eq!(made(&small, FIVE, Some(later), None), []);
 
     let mut mixed = bars(NOW - DAY, HOUR, 2);
@@ -113,10 +121,33 @@ fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
         [(0, 15 * MINUTE, 3.0)]
     );
 
-    // Weeks since the epoch start on Thursdays, so calendar weeks do not fit.
-    let monday = NOW - 3 * DAY;
-    let weeks = bars(monday, 7 * DAY, 3);
-    assert!(refused(&weeks, 7 * DAY).contains("since the epoch"));
+    // Weeks start on Mondays.
+    let weeks = bars(MONDAY + 3 * DAY, 7 * DAY, 3);
+    assert!(refused(&weeks, 7 * DAY).contains("on Mondays"));
+}
+
+#[test]
+fn weeks_start_on_mondays_and_months_are_those_of_the_calendar() {
+    let days = bars(MONDAY - 2 * DAY, DAY, 70);
+    let opened = |size: PeriodLength| -> Vec<(i64, i64)> {
+        let made = resize("BTC", &days, size, TimeRange::ALL).unwrap();
+        made.iter()
+            .map(|bar| ((bar.open_time.0 - MONDAY) / DAY, bar.interval / DAY))
+            .collect()
+    };
+    let weeks: Vec<(i64, i64)> = (-1..9).map(|week| (7 * week, 7)).collect();
+    assert_eq!(opened(PeriodLength::Fixed(7 * DAY)), weeks);
+    // The first Monday is 2026-01-05.
+    assert_eq!(opened(PeriodLength::Month), [(-4, 31), (27, 28)]);
+    // Whole weeks and months are taken as they are.
+    let week = bars(MONDAY, 7 * DAY, 2);
+    assert_eq!(made(&week, 7 * DAY, None, None).len(), 2);
+    let month = bars(MONDAY + 27 * DAY, 28 * DAY, 1);
+    assert_eq!(
+        resize("BTC", &month, PeriodLength::Month, TimeRange::ALL).unwrap(),
+        month
+    );
+    assert!(resize("BTC", &week, PeriodLength::Month, TimeRange::ALL).is_err());
 }
 
 #[test]

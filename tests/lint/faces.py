@@ -386,7 +386,8 @@ def vendor_class(source: str) -> str:
 
 def imports_of_vendors(sources: dict[str, str]) -> str:
     """The imports of the clients for asyncio: those of all vendors, and the names of their files."""
-    runtime, typed = {"from .service import AsyncVendor, vendor_methods"}, set()
+    runtime = {"from .service import AsyncVendor, vendor_methods", "from .vocabulary import refuse_others"}
+    typed = set()
     for name, source in sources.items():
         for each in ast.parse(source).body:
             if isinstance(each, ast.Import) or (isinstance(each, ast.ImportFrom) and each.module == "typing"):

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use liqdata::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OrderRow, Writer};
-use liqdata::model::{Completeness, Millis, Order, Side};
+use liqdata::model::{Completeness, Millis, Order, PeriodLength, Side};
 
 const START: i64 = 1_781_136_000_000;
 
@@ -102,7 +102,7 @@ fn told(folder: &Path) -> Result<(Vec<String>, usize), ArchiveError> {
     let archive = Archive::read(folder)?;
     let all = Filter::default();
     let orders = archive.orders(&all)?.rows;
-    let bars = archive.bars(&all, Millis::HOUR)?.rows;
+    let bars = archive.bars(&all, PeriodLength::Fixed(Millis::HOUR))?.rows;
     let runs = archive.sessions(Millis(START), Millis(START + 3 * Millis::DAY))?;
     let mut told: Vec<String> = orders.iter().map(|row| format!("{row:?}")).collect();
     told.extend(bars.iter().map(|row| format!("{row:?}")));

@@ -54,10 +54,6 @@ fn all(venue: &'static Venue, body: &str, known: &Instruments) -> Vec<Option<Str
         bars.ok().map(|bars| format!("{bars:?}")),
         readings.ok().map(|readings| format!("{readings:?}")),
         message.kind.ok().map(|kind| format!("{kind:?}")),
-        venue
-            .disproof(&frame)
-            .ok()
-            .map(|proof| format!("{proof:?}")),
         Some(format!("{:?}", message.numbers)),
         message
             .decoded

@@ -26,9 +26,10 @@ _NUMBER = re.compile(r"\s*(\d+)(?:\.\d*)?\s*", re.ASCII)
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _MINUTE = 60_000
-_MONTH = 30 * 24 * 60 * _MINUTE  # "1M" always means 30 days, also as a range
+MONTH = "1M"
+"""The length of a period that is a calendar month, UTC."""
 _LONGEST = 366 * 24 * 60 * _MINUTE
-_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a timedelta, or milliseconds'
+_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", "1w", a timedelta, or milliseconds'
 
 
 def datetime_of(millis: int) -> datetime:
@@ -147,7 +148,7 @@ def length(interval: object) -> int:
     if isinstance(interval, timedelta):
         found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
     elif isinstance(interval, str):
-        found = _MONTH if interval == "1M" else _core.span(interval)
+        found = _core.span(interval)
     elif not isinstance(interval, bool):
         kind, cell = _kind(interval)
         found = cell if kind in {"int", "span"} else None
@@ -155,6 +156,23 @@ def length(interval: object) -> int:
         msg = f"interval: {interval!r} is not allowed; allowed: {_LENGTHS}"
         raise BadQuery(msg, parameter="interval")
     return found
+
+
+def period_text(interval: object) -> str:
+    """The length of a period as a query parameter: milliseconds, or a calendar month.
+
+    Raises
+    ------
+    BadQuery
+        If it is wrong.
+    """
+    if interval == MONTH:
+        return MONTH
+    try:
+        return str(length(interval))
+    except BadQuery as error:
+        msg = str(error).replace('"1w", ', f'"1w", "{MONTH}" (a calendar month), ')
+        raise BadQuery(msg, parameter=error.parameter) from None
 
 
 def number(value: Any, parameter: str, allowed: str) -> float:
@@ -172,6 +190,17 @@ def number(value: Any, parameter: str, allowed: str) -> float:
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
+def anchored(path: str, parameter: str) -> str:
+    """Check that a relative path has a folder to start from; raise :class:`~liqdata.BadQuery` otherwise."""
+    if not os.path.isabs(path):  # noqa: PTH117 - as below
+        try:
+            os.getcwd()  # noqa: PTH109 - as below
+        except FileNotFoundError:
+            msg = f"{parameter}: {path!r} is relative, but the working folder was deleted; allowed: an absolute path"
+            raise BadQuery(msg, parameter=parameter) from None
+    return path
+
+
 def folder(value: object) -> str:
     """Check the path of a folder; raise :class:`~liqdata.BadQuery` for ``path``."""
     if isinstance(value, str | os.PathLike) and (text := os.fspath(value)) and isinstance(text, str):
@@ -182,7 +211,7 @@ def folder(value: object) -> str:
                 "Market.export updates it)"
             )
             raise BadQuery(msg, parameter="path")
-        return text
+        return anchored(text, "path")
     msg = f"path: {value!r} is not allowed; allowed: the folder of an archive"
     raise BadQuery(msg, parameter="path")
 

@@ -8,8 +8,16 @@ JOURNAL = "journal.sqlite"
 """Name of the SQLite file that contains recent rows and the manifest."""
 
 
+SUPERSEDED = "superseded"
+"""Name of the folder for superseded files, which other engines must not read with the others."""
+
+
 class ArchiveFile(NamedTuple):
-    """A file that an archive lists."""
+    """A file that an archive lists.
+
+    ``path`` names the file in the archive's journal. ``place`` is its path in the folder or at the address, which
+    differs once the file is superseded.
+    """
 
     path: str
     holds: str
@@ -17,6 +25,12 @@ class ArchiveFile(NamedTuple):
     bytes: int
     sha256: str
     is_sound: bool
+    place: str
+
+    @property
+    def places(self) -> tuple[str, str]:
+        """Where the file may be: its place, then the place before it was superseded or after that."""
+        return self.place, self.path if self.place != self.path else f"{SUPERSEDED}/{self.path}"
 
 
 class Manifest(NamedTuple):
@@ -32,7 +46,7 @@ class Manifest(NamedTuple):
     journaled: int
 
 
-NativeManifest: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
+NativeManifest: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool, str]], int]
 """A manifest as the Rust core returns it."""
 
 

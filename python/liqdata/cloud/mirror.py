@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from liqdata import _core
+from liqdata.calls.arguments import anchored
 from liqdata.calls.progress import bar
-from liqdata.errors import ArchiveError
+from liqdata.errors import ArchiveError, BadQuery
 
 from .manifest import JOURNAL, ArchiveFile, Manifest, NativeManifest, manifest_of
 from .objects import Objects, each, run
@@ -58,9 +59,16 @@ class _Fetched(NamedTuple):
 def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
     """The folder of the mirrors: ``cache``, or a folder in the user's cache folder."""
     if cache is not None:
-        return Path(os.fspath(cache))
+        return Path(anchored(os.fspath(cache), "cache"))
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "liqdata"
+    try:
+        return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "liqdata"
+    except RuntimeError:
+        msg = (
+            "cache: this user has no home folder for the copies of the archive; give cache= a folder, or set "
+            "XDG_CACHE_HOME or HOME to one"
+        )
+        raise BadQuery(msg, parameter="cache") from None
 
 
 def mirrored(
@@ -158,7 +166,7 @@ async def _files(objects: Objects, pool: Path, folder: Path, files: list[Archive
     damaged = [file.path for file, good in zip(new, sound, strict=True) if not good]
     for file in files:
         if file.path not in damaged:
-            _link(pool / file.path, folder / file.path)
+            _link(pool / file.path, folder / file.place)
     return sorted(damaged)
 
 
@@ -167,22 +175,27 @@ async def _one(objects: Objects, pool: Path, folder: Path, file: ArchiveFile) ->
 
     A damaged file is stored in the folder unchanged, so that reading it reports the damage.
     """
-    length = await objects.length(file.path)
-    if length == file.bytes:
-        data = await objects.get(file.path, file.bytes)
-        good = await asyncio.to_thread(_is, data, file)
-        if data is not None and not good:
-            data = await objects.get(file.path, file.bytes)  # again: it may have been damaged in transit only
+    target = folder / file.place
+    length = None
+    for place in file.places:
+        length = await objects.length(place)
+        if length == file.bytes:
+            data = await objects.get(place, file.bytes)
             good = await asyncio.to_thread(_is, data, file)
-        if data is not None:
-            await asyncio.to_thread(_place, (pool if good else folder) / file.path, data)
-            return good
-        length = None
+            if data is not None and not good:
+                data = await objects.get(place, file.bytes)  # again: it may have been damaged in transit only
+                good = await asyncio.to_thread(_is, data, file)
+            if data is not None:
+                await asyncio.to_thread(_place, pool / file.path if good else target, data)
+                return good
+            length = None
+        if length is not None:
+            break
     if length is None:
-        (folder / file.path).unlink(missing_ok=True)
+        target.unlink(missing_ok=True)
     else:
         # The wrong length proves damage, so a placeholder of that length is enough.
-        _place(folder / file.path, b"", length)
+        _place(target, b"", length)
     return False
 
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import threading
+from contextlib import suppress
 from datetime import timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -85,6 +86,10 @@ class Objects:
             text = "there is no such bucket"
         elif _METADATA_SERVICE in text:
             text = "no credentials were found; set them in the environment, such as AWS_ACCESS_KEY_ID"
+        elif "UnknownIssuer" in text:
+            text += (
+                " (behind a proxy that inspects TLS, set SSL_CERT_FILE to a PEM file with the proxy's root certificate)"
+            )
         elif "Unable to canonicalize filesystem root" in text:
             text = "there is no such folder"
         return ArchiveError(f"{where}: {text}", path=where)
@@ -139,6 +144,11 @@ class Objects:
             return await self._await(path, whole())
         except FileNotFoundError:
             return None
+
+    async def delete(self, path: str) -> None:
+        """Delete an object, if it exists."""
+        with suppress(FileNotFoundError):
+            await self._await(path, self._library.delete_async(self._store, path))
 
     async def put(self, path: str, data: bytes) -> None:
         """Write an object, either completely or not at all."""

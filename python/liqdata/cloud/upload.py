@@ -7,12 +7,13 @@ import hashlib
 import os
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from liqdata import _core
-from liqdata.calls.arguments import choice, datetime_of, instant, many
+from liqdata.calls.arguments import anchored, choice, datetime_of, instant, many
 from liqdata.calls.progress import bar, checked_progress
 from liqdata.errors import ArchiveError, BadQuery
 from liqdata.files.safe_open import read_file
@@ -66,7 +67,7 @@ def place(url: object, folder: str) -> str:
     """
     if isinstance(url, os.PathLike) or (isinstance(url, str) and url.strip() and not is_address(url)):
         # Resolve symbolic links.
-        url = Path(url).resolve().as_uri()
+        url = Path(anchored(os.fspath(url), "url")).resolve().as_uri()
     address = checked(url, "url")
     parts = urlsplit(address)
     if parts.scheme == "file":
@@ -131,15 +132,15 @@ async def _upload(
     known: dict[str, str] = {}
     if there is not None:
         _check_not_smaller(objects.address, there, manifest, until)
-        known = {file.path: file.sha256 for file in there.files if file.is_sound}
+        known = {file.place: file.sha256 for file in there.files if file.is_sound}
     sizes = await objects.sizes()
     sound = [file for file in manifest.files if file.is_sound]
     # An object that the old manifest does not list comes from an interrupted export, so it is sent again.
-    new = [file for file in sound if known.get(file.path) != file.sha256 or sizes.get(file.path) != file.bytes]
+    new = [file for file in sound if known.get(file.place) != file.sha256 or sizes.get(file.place) != file.bytes]
     shown = bar(wanted=progress, total=len(new), what="files", unit=" files")
 
     async def send(file: ArchiveFile) -> None:
-        await objects.put(file.path, await asyncio.to_thread(_checked_bytes, folder, file))
+        await objects.put(file.place, await asyncio.to_thread(_checked_bytes, folder, file))
         shown.update(1)
 
     try:
@@ -150,6 +151,8 @@ async def _upload(
     # The manifest is sent last, when all files that it lists are at the address.
     if journal != before:
         await objects.put(JOURNAL, journal)
+    # Superseded files are elsewhere now, so that other engines do not read them with the others.
+    await each([file.path for file in sound if file.place != file.path and file.path in sizes], objects.delete)
     return Sent(
         url=objects.address,
         until=datetime_of(until),
@@ -176,10 +179,13 @@ def _checked_bytes(folder: Path, file: ArchiveFile) -> bytes:
     """Read a file and check its SHA-256."""
     path = folder / file.path
     hint = "nothing was exported; run `liqdata verify` on the archive"
-    try:
-        data = read_file(folder, file.path)
-    except FileNotFoundError:
-        raise ArchiveError(f"{path} is damaged: the file is missing; {hint}", path=str(path)) from None
+    data = None
+    for place in file.places:
+        with suppress(FileNotFoundError):
+            data = read_file(folder, place)
+            break
+    if data is None:
+        raise ArchiveError(f"{path} is damaged: the file is missing; {hint}", path=str(path))
     found = hashlib.sha256(data).hexdigest()
     if found != file.sha256:
         msg = (

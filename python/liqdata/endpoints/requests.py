@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
-from liqdata.calls.arguments import length, switch, symbols, time_range, usd
+from liqdata.calls.arguments import period_text, switch, symbols, time_range, usd
 from liqdata.endpoints.cascades import gap_text
 from liqdata.endpoints.contract import endpoints
 from liqdata.endpoints.span import shown
@@ -128,7 +128,7 @@ _SWITCHES = {"groups", "sparse"}
 _SPELLED: dict[str, Callable[[Any], object]] = {
     "by": _by,
     "gap": gap_text,
-    "interval": lambda interval: str(length(interval)),
+    "interval": period_text,
     "min_usd": usd,
     "model": native,
     "version": _version,

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from liqdata.calls.arguments import anchored
 from liqdata.errors import BadQuery
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         msg = f"path: {path!r} is not allowed; allowed: the path of a file"
         raise BadQuery(msg, parameter="path")
-    file = Path(path)
+    file = Path(anchored(os.fspath(path), "path"))
     if file.is_dir():
         raise IsADirectoryError(f"{file} is a folder; allowed: the path of a file")
     if file.exists() and not file.is_file():

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
 
 from liqdata import _core
-from liqdata.calls.arguments import length
+from liqdata.calls.arguments import MONTH, period_text
 from liqdata.calls.traceback import public_call
 from liqdata.errors import BadQuery
 from liqdata.results.rows import Rows
@@ -105,8 +105,8 @@ def join_asof(
         :meth:`Market.chart` have ``hour``, and are known one hour after it.
     interval : str, timedelta or int, optional
         Time between ``right_on`` and the moment at which a row of ``right`` is known. If ``right_on`` is the open of a
-        period, as in :meth:`Market.history`, this is the length of the period. A column ``interval`` (milliseconds) has
-        the same effect.
+        period, as in :meth:`Market.history`, this is the length of the period, ``"1M"`` for a calendar month. A column
+        ``interval`` (milliseconds) has the same effect.
     tolerance : str, timedelta or int, optional
         Maximum age of the joined row: ``"90s"``, a timedelta, or milliseconds; unlimited by default.
     allow_exact_matches : bool
@@ -277,7 +277,7 @@ def _by_time(frame: Any) -> bool:
 
 def _known(right: Any, on: str | None, interval: Any) -> Nanoseconds:
     """The times at which the rows of ``right`` became known."""
-    later: Any = 0 if interval is None else length(interval)
+    later: Any = 0 if interval is None or interval == MONTH else int(period_text(interval))
     if on is None and "hour" in right.columns and not set(_KNOWN) & set(right.columns):
         return _nanoseconds("right", "hour", right["hour"]) + _HOUR * _NANOSECONDS
     name, moments = _moments(right, "right", on, _KNOWN)
@@ -293,7 +293,16 @@ def _known(right: Any, on: str | None, interval: Any) -> Nanoseconds:
                 'a column closes_at, or the length of a period, such as interval="5m"',
             )
     closed: Nanoseconds = known + later * _NANOSECONDS
-    return closed
+    return _month_later(closed) if interval == MONTH else closed
+
+
+def _month_later(times: Nanoseconds) -> Nanoseconds:
+    """As far into the next calendar month, UTC."""
+    import numpy as np
+
+    month = times.view("datetime64[ns]").astype("datetime64[M]")
+    start, following = ((month + step).astype("datetime64[ns]").view(np.int64) for step in (0, 1))
+    return cast("Nanoseconds", times + (following - start))
 
 
 def _whole(cells: Any) -> Any:

@@ -11,12 +11,13 @@ import json
 import logging
 import os
 import zlib
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
-from liqdata.cloud.manifest import JOURNAL, manifest_of
+from liqdata.cloud.manifest import JOURNAL, ArchiveFile, manifest_of
 from liqdata.errors import ArchiveError
 from liqdata.files.safe_open import open_file, read_file
 
@@ -95,9 +96,16 @@ class Finished:
             return False
         try:
             files = manifest_of(_core.archive_lists(str(self._folder))).files
-            return all(file.is_sound and (self._folder / file.path).stat().st_size == file.bytes for file in files)
+            return all(file.is_sound and self._length(file) == file.bytes for file in files)
         except (ArchiveError, OSError):
             return False
+
+    def _length(self, file: ArchiveFile) -> int | None:
+        """The size of a file in bytes; ``None`` if it is missing."""
+        for place in file.places:
+            with suppress(FileNotFoundError):
+                return (self._folder / place).stat().st_size
+        return None
 
 
 def _normal(file: str) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 """The file name that stands for the standard input."""
 
-TABLES = {"parquet", "arrow", "arrow_stream", "feather"}
-"""Kinds of content that are read column by column."""
+FEATHER = "feather"
+"""The content of Feather files of version 1, which only pyarrow reads."""
 
 PACKED = {"xz": ".xz", "bzip2": ".bz2"}
 """Kinds of content that Python's standard library unpacks, and the ending of such file names."""
@@ -41,12 +41,6 @@ class GivenFile:
     """The name that the caller gives; messages use it."""
     path: str
     """Path of the file to read: the named file, or a temporary copy."""
-    content: str
-
-    @property
-    def is_table(self) -> bool:
-        """Whether the file is read column by column; other files are read row by row."""
-        return self.content in TABLES
 
 
 def open_given(name: str, scratch: ExitStack) -> GivenFile:
@@ -68,7 +62,10 @@ def open_given(name: str, scratch: ExitStack) -> GivenFile:
         content = _core.file_content(path)
         if content in PACKED:
             raise _refused(name, "it is packed twice; allowed: the same unpacked")
-    return GivenFile(name, path, content)
+    if content == FEATHER:
+        old, path = path, str(_scratch(scratch) / Path(path).name)
+        _convert(old, path, name)
+    return GivenFile(name, path)
 
 
 def _scratch(scratch: ExitStack) -> Path:
@@ -87,6 +84,20 @@ def _unpack(content: str, source: str, target: str, name: str) -> None:
             _copy(unpacked, target, name)
     except (EOFError, OSError, getattr(library, "LZMAError", EOFError)) as error:
         raise _refused(name, f"it is cut short or damaged ({error}); allowed: the whole file") from None
+
+
+def _convert(source: str, target: str, name: str) -> None:
+    """Write a Feather file of version 1 as one of version 2."""
+    try:
+        import pyarrow as pa
+        from pyarrow import feather
+    except ImportError:
+        allowed = "the same as Feather of version 2, or pyarrow (pip install pyarrow)"
+        raise _refused(name, f"it is a Feather file of version 1; allowed: {allowed}") from None
+    try:
+        feather.write_feather(feather.read_table(source), target)
+    except (OSError, pa.ArrowException) as error:
+        raise _refused(name, f"it cannot be read as Feather: {error}") from None
 
 
 def _copy(source: IO[bytes], target: str, name: str) -> None:

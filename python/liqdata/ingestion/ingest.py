@@ -5,33 +5,30 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
 from liqdata.archive import Ingested
+from liqdata.calls.arguments import anchored, switch, to_be_made
 from liqdata.calls.arguments import folder as placed
-from liqdata.calls.arguments import switch, to_be_made
 from liqdata.calls.progress import bar, checked_progress
 from liqdata.calls.traceback import public_call
 from liqdata.cloud.upload import RECORD
 from liqdata.errors import BadQuery
 
 from .checkpoint import FINISHED, Finished, add_line, incomplete, lines_of
-from .column_file import FILLS, KINDS, ColumnFile
 from .given_files import open_given
-from .tables import rates, table
+from .tables import rates, sizes, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from liqdata.calls.progress import ProgressBar
     from liqdata.types import Progress
 
-    from .given_files import GivenFile
 
 __all__ = ["ingest"]
 
@@ -52,6 +49,7 @@ def ingest(
     source: str | None = None,
     dry_run: bool = False,
     quote_rates: Mapping[str, object] | None = None,
+    contract_size: Any = None,
     progress: Progress = False,
 ) -> Ingested:
     r"""Store historical files and tables in an archive.
@@ -67,21 +65,21 @@ def ingest(
     path : str or path-like
         The archive's folder; created if it is missing.
     *files : str or path-like
-        CSV or JSON files, plain, packed (gzip, zstd, xz, bzip2) or in a zip, and Parquet, Feather and Arrow files,
-        which need pyarrow. The type is detected from the content, not from the name. ``"-"`` is the standard input.
+        CSV or JSON files, plain, packed (gzip, zstd, xz, bzip2) or in a zip, and Parquet, Feather and Arrow files.
+        The type is detected from the content, not from the name. ``"-"`` is the standard input.
     format : str, optional
         The format of all files; by default it is detected from name and columns. One of ``binance_liquidations``,
         ``binance_metrics``, ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``,
         ``hyperliquid_fills``, ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders with the side of the closing order),
         ``bars``, ``open_interest``, ``open_interest_usd``, ``coinglass_prices``, ``coinglass_open_interest_coins``,
-        ``coinglass_open_interest_usd``. Open interest in USD is read after
-        the other files and converted to coins with the prices of the archive's bars. A reading without a bar at its
-        time, or with an implausible value in USD, is refused; a file with mostly implausible readings is refused as a
-        whole.
+        ``coinglass_open_interest_usd``, ``positions``. Open interest in USD is read after the other files and converted
+        to coins with the prices of the archive's bars. A reading without a bar at its time, or with an implausible
+        value in USD, is refused; a file with mostly implausible readings is refused as a whole.
     orders, bars, open_interest : table, optional
-        Tables as for :class:`Market`; bars may have a column ``exchange``. If a cell has the wrong type, or open
-        interest in USD has no price, all tables are refused. If a row breaks another rule, only this row is refused
-        (:attr:`Ingested.refused`).
+        Tables as for :class:`Market`; bars may have a column ``exchange``, and orders ``dedupe_key`` (the id of a row
+        in its source), ``native_id`` (the exchange's name of the contract) and ``price_kind``, as
+        :func:`liqdata.feeds.decode` returns them. If a cell has the wrong type, or open interest in USD has no price,
+        all tables are refused. If a row breaks another rule, only this row is refused (:attr:`Ingested.refused`).
         Open interest in USD is converted with the prices of ``bars``, or of the archive's bars if ``bars`` is not
         given.
     positions : table, optional
@@ -111,6 +109,12 @@ def ingest(
         Rates of quote currencies that do not count as USD, in USD per unit: a mapping from the currency to a number, or
         to a table of ``timestamp`` and ``rate``, each rate valid until the next one. Bars are converted to USD, and
         ``value_usd`` of orders is computed where it is missing. Without a rate, rows in such a currency are refused.
+    contract_size : number or table, optional
+        What one contract contains, if quantities, volumes or open interest are in contracts: a number for all rows, or
+        a table of ``symbol``, ``contract_size`` and optionally ``multiplier_unit`` (``"USD"``, or the base currency).
+        Without a unit, the size of an inverse contract is in USD, and that of other contracts in the base currency.
+        Contracts become coins only with a known size: rows in contracts of an unknown size are refused, and so are rows
+        of inverse contracts of which the unit is not stated.
     progress : bool or callable
         Show a progress bar of the rows (needs tqdm; on a terminal or in a notebook), or call a function with the number
         of rows done and the total (``None`` if unknown).
@@ -145,7 +149,7 @@ def ingest(
     (1, 1, 1)
     """
     given = {"orders": orders, "bars": bars, "open_interest": open_interest, "positions": positions}
-    _check(files, given, format=format, exchange=exchange, source=source)
+    check(files, given, format=format, exchange=exchange, source=source)
     switch(new_exchange, "new_exchange")
     switch(dry_run, "dry_run")
     checked_progress(progress)
@@ -155,14 +159,49 @@ def ingest(
             "tables by name: liqdata.ingest(folder, orders=table)"
         )
         raise BadQuery(msg, parameter="path")
-    folder = to_be_made(placed(path))
+    options = Options(format, exchange, new_exchange, dry_run, rates(quote_rates), sizes(contract_size))
+    return stored(path, files, given, options, source=source, progress=progress)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How files and tables are read."""
+
+    format: str | None = None
+    exchange: str | None = None
+    new_exchange: bool = False
+    dry_run: bool = False
+    rates: dict[str, Any] | None = None
+    sizes: Any = None
+    symbol: str | None = None
+    """The symbol of the rows of files in which neither a column nor the name of the file has it."""
+    contracts: list[list[str]] = field(default_factory=list)
+    origin: tuple[str, str | None, list[str]] | None = None
+
+    @property
+    def id(self) -> str:
+        """Id of the ingest; empty in a dry run."""
+        return self.origin[0] if self.origin else ""
+
+
+def stored(
+    path: str | os.PathLike[str],
+    files: tuple[str | os.PathLike[str], ...],
+    given: Mapping[str, object],
+    options: Options,
+    *,
+    source: str | None = None,
+    progress: Progress = False,
+) -> Ingested:
+    """Store the rows of checked files and tables, and record the ingest."""
+    folder, dry_run = to_be_made(placed(path)), options.dry_run
     origin = None if dry_run else (_core.new_ingest_id(), source, [os.fspath(file) for file in files])
-    options = _Options(format, exchange, new_exchange, dry_run, rates(quote_rates), _contracts(folder), origin)
+    options = replace(options, contracts=_contracts(folder), origin=origin)
     with contextlib.closing(bar(wanted=progress, total=None, what="ingest")) as shown:
         work = _Work(folder, options, shown)
         line = None
         try:
-            work.files([os.fspath(file) for file in files])
+            work.files([anchored(os.fspath(file), "files") for file in files])
             if any(one is not None for one in given.values()):
                 work.tables(given)
             whole = work.so_far()
@@ -178,31 +217,13 @@ def ingest(
     return whole
 
 
-@dataclass(frozen=True)
-class _Options:
-    """How files and tables are read."""
-
-    format: str | None
-    exchange: str | None
-    new_exchange: bool
-    dry_run: bool
-    rates: dict[str, Any] | None
-    contracts: list[list[str]]
-    origin: tuple[str, str | None, list[str]] | None
-
-    @property
-    def id(self) -> str:
-        """Id of the ingest; empty in a dry run."""
-        return self.origin[0] if self.origin else ""
-
-
 class _Work:
     """A running ingest."""
 
-    def __init__(self, folder: str, options: _Options, shown: ProgressBar) -> None:
+    def __init__(self, folder: str, options: Options, shown: ProgressBar) -> None:
         self._folder, self._options, self._shown = folder, options, shown
         self._known: list[Ingested] = []
-        self._begun: list[_Outcome | _Parts] = []
+        self._begun: list[_Outcome] = []
 
     @property
     def contracts(self) -> list[list[str]]:
@@ -220,46 +241,40 @@ class _Work:
         """Ingest files; files that are recorded as completely stored are not read again."""
         options = self._options
         asked = {"format": options.format, "exchange": options.exchange, "new_exchange": options.new_exchange}
+        if options.sizes is not None:
+            asked["contract_size"] = repr(options.sizes)
         finished = Finished(self._folder, paths, asked)
         left = []
         for path in paths:
-            outcome = None if options.dry_run else finished.known(path)
-            if outcome is None:
+            known = None if options.dry_run else finished.known(path)
+            if known is None:
                 left.append(path)
                 continue
-            self._known.append(one := _again(outcome))
+            self._known.append(one := _again(known))
             self._shown.update(one.rows)
+        if not left:
+            return
         with contextlib.ExitStack() as scratch:
             given = [open_given(path, scratch) for path in left]
-            columns = [ColumnFile(file, options.format, options.exchange) for file in given if file.is_table]
-            self._rows([file for file in given if not file.is_table], finished)
-            for file in columns:
-                with named(file.path):
-                    _of_columns(
-                        self._folder, file, self._begun, replace(options, contracts=self.contracts), self._shown
-                    )
-                if not options.dry_run:
-                    facts = {"contracts": self.contracts, "ingest": options.id}
-                    finished.add(file.path, _counts(self._begun[-1].so_far()) | facts)
+            names = {file.path: file.name for file in given if file.path != file.name}
 
-    def _rows(self, files: list[GivenFile], finished: Finished) -> None:
-        """Ingest files that are read row by row, and record each as soon as it is completely stored."""
-        if not files:
-            return
-        names = {file.path: file.name for file in files if file.path != file.name}
+            def finish(file: str, outcome: dict[str, Any]) -> None:
+                path = os.fspath(file)
+                facts = {"contracts": outcome["contracts"], "ingest": options.id}
+                finished.add(names.get(path, path), _counts(_ingested(outcome)) | facts)
 
-        def stored(file: str, outcome: dict[str, Any]) -> None:
-            path = os.fspath(file)
-            facts = {"contracts": outcome["contracts"], "ingest": self._options.id}
-            finished.add(names.get(path, path), _counts(_ingested(outcome)) | facts)
-
-        options = self._options
-        self._begun.append(outcome := _Outcome())
-        seen = _counting(self._shown.update)
-        paths = [file.path for file in files]
-        attribution = (options.exchange, options.new_exchange, options.contracts, names)
-        rest = (options.rates, options.dry_run, options.origin)
-        _core.ingest_files(self._folder, paths, options.format, *attribution, seen, stored, outcome.native, *rest)
+            self._begun.append(outcome := _Outcome())
+            seen = _counting(self._shown.update)
+            paths = [file.path for file in given]
+            attribution = (options.exchange, options.new_exchange, options.contracts, names)
+            _core.ingest_files(
+                *(self._folder, paths, options.format, *attribution, seen, finish, outcome.native),
+                quote_rates=options.rates,
+                dry_run=options.dry_run,
+                origin=options.origin,
+                contract_size=options.sizes,
+                symbol=options.symbol,
+            )
 
     def tables(self, given: Mapping[str, object]) -> None:
         """Ingest tables."""
@@ -268,69 +283,22 @@ class _Work:
         _tables(self._folder, given, options, self._shown, outcome.native)
 
 
-@contextlib.contextmanager
-def named(path: str) -> Iterator[None]:
-    """Add the name of this file to error messages about its rows."""
-    try:
-        yield
-    except BadQuery as error:
-        if error.parameter not in KINDS:
-            raise
-        msg = f"{error.parameter}: {path}: {str(error).removeprefix(f'{error.parameter}: ')}"
-        raise BadQuery(msg, parameter=error.parameter) from None
-
-
 class _Outcome:
     """The outcome of some rows, in a dict that the Rust core fills.
 
     A returned value would be lost if a signal raised an exception before it was assigned.
     """
 
-    def __init__(self, file: str | None = None, kind: str = "") -> None:
+    def __init__(self) -> None:
         self.native: dict[str, Any] = {}
-        self._file, self._kind = file, kind
 
     def so_far(self) -> Ingested:
         """The outcome; zero rows if the Rust core did not finish."""
-        return _ingested(self.native, file=self._file, kind=self._kind) if self.native else Ingested(0, 0, 0)
+        return _ingested(self.native) if self.native else Ingested(0, 0, 0)
 
     def contracts(self, before: list[list[str]]) -> list[list[str]]:
         """The contracts of the bars and open-interest readings, including those known ``before``."""
         return self.native.get("contracts") or before
-
-
-class _Parts:
-    """The outcomes of the parts of a file of columns that were stored so far."""
-
-    def __init__(self, file: ColumnFile) -> None:
-        self._file = file
-        self._parts: list[dict[str, Any]] = []
-
-    def begin(self) -> dict[str, Any]:
-        """Begin the next part and return the dict for its outcome."""
-        part: dict[str, Any] = {}
-        self._parts.append(part)
-        return part
-
-    @property
-    def covered(self) -> list[tuple[str, str, int, int, int, int]]:
-        """The first and the last hour that the orders of each exchange cover so far."""
-        known: list[list[tuple[str, str, int, int, int, int]]]
-        known = [part["covered"] for part in self._parts if part.get("covered")]
-        return known[-1] if known else []
-
-    def contracts(self, before: list[list[str]]) -> list[list[str]]:
-        """The contracts of the bars and open-interest readings, including those known ``before``."""
-        known = [part["contracts"] for part in self._parts if part.get("contracts")]
-        return known[-1] if known else before
-
-    def so_far(self) -> Ingested:
-        """The outcome of all parts together."""
-        parts = [_ingested(part, file=self._file.path, kind=self._file.kind) for part in self._parts if part]
-        whole = _together(parts)
-        return Ingested(
-            whole.rows, whole.new, whole.repeated, whole.refused, whole.first, {self._file.path: self._file.kind}
-        )
 
 
 def _interrupted(
@@ -349,29 +317,6 @@ def _interrupted(
     elif not isinstance(raised, Exception) and json.loads(json.dumps(whole)) not in lines_of(Path(folder), RECORD):
         add_line(Path(folder), RECORD, whole)
     raised.add_note(f"Stored until then: {done}")
-
-
-def _of_columns(
-    folder: str, file: ColumnFile, begun: list[_Outcome | _Parts], options: _Options, shown: ProgressBar
-) -> None:
-    """Store the rows of a file of columns part by part, and append the outcome to ``begun``."""
-    if file.kind == FILLS:
-        begun.append(outcome := _Outcome(file.path, file.kind))
-        _fills(folder, file, options, shown, outcome.native)
-        return
-    begun.append(done := _Parts(file))
-    symbol, _, interval = _core.file_name(file.path)
-    for part in file.parts():
-        tables: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
-        tables[file.kind] = part.rows
-        covered = done.covered
-        part_outcome = done.begin()
-        contracts = done.contracts(options.contracts)
-        facts = {"symbol": symbol, "interval": interval, "numbers": part.numbers, "covered": covered}
-        _tables(folder, tables, replace(options, contracts=contracts), shown, part_outcome, facts=facts)
-        if "implausible" in part_outcome:
-            msg = f"files: {file.path}: {part_outcome.pop('implausible')}"
-            raise BadQuery(msg, parameter="files")
 
 
 def _counts(done: Ingested) -> dict[str, Any]:
@@ -405,7 +350,8 @@ def _line(done: Ingested, source: str | None, contracts: list[list[str]]) -> dic
     return {"at": at, "source": source} | asdict(done) | {"contracts": contracts}
 
 
-def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: object) -> None:
+def check(files: tuple[object, ...], tables: Mapping[str, object], **names: object) -> None:
+    """Check the kinds of files, tables and names."""
     for parameter, text in names.items():
         if text is not None and (not isinstance(text, str) or not text.strip()):
             msg = f"{parameter}: {text!r} is not allowed; allowed: a name"
@@ -415,8 +361,10 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
         raise BadQuery(msg, parameter="format")
     for file in files:
         if not isinstance(file, (str, os.PathLike)):
-            what, kinds = type(file).__name__, "orders=, bars=, open_interest= or positions="
-            msg = f"files: a {what} is not a file; allowed: paths, and tables as {kinds}"
+            allowed = "paths, and tables as orders=, bars=, open_interest= or positions="
+            if not tables:
+                allowed = "paths; liqdata.Market takes tables"
+            msg = f"files: a {type(file).__name__} is not a file; allowed: {allowed}"
             raise BadQuery(msg, parameter="files")
     if not files and all(one is None for one in tables.values()):
         msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions="
@@ -426,18 +374,21 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
 def _tables(
     folder: str,
     given: Mapping[str, object],
-    options: _Options,
+    options: Options,
     shown: ProgressBar,
     outcome: dict[str, Any],
-    *,
-    facts: dict[str, Any] | None = None,
 ) -> None:
     kinds = ("orders", "bars", "open_interest", "positions")
     orders, bars, open_interest, positions = (table(given[kind], kind) for kind in kinds)
     tables = (orders, bars, open_interest, positions)
     attribution = (options.exchange, options.new_exchange, options.contracts)
-    rest = (options.rates, options.dry_run, facts)
-    _core.ingest_tables(folder, *tables, *attribution, _counting(shown.update), outcome, *rest, origin=options.origin)
+    _core.ingest_tables(
+        *(folder, *tables, *attribution, _counting(shown.update), outcome),
+        quote_rates=options.rates,
+        dry_run=options.dry_run,
+        origin=options.origin,
+        contract_size=options.sizes,
+    )
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
@@ -453,38 +404,14 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
     return seen
 
 
-def _fills(folder: str, file: ColumnFile, options: _Options, shown: ProgressBar, outcome: dict[str, Any]) -> None:
-    seen = _counting(shown.update)
-    with tempfile.TemporaryDirectory() as scratch:
-        fills = Path(scratch, "fills")
-        with fills.open("w", encoding="utf-8") as lines:
-            lines.writelines(f"{line}\n" for line in file.fills())
-        _core.ingest_files(
-            folder,
-            [str(fills)],
-            FILLS,
-            None,
-            False,  # noqa: FBT003 - arguments of the native half go by position
-            options.contracts,
-            {},
-            seen,
-            lambda *_: None,
-            outcome,
-            dry_run=options.dry_run,
-            origin=options.origin,
-        )
-
-
-def _ingested(outcome: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:
+def _ingested(outcome: dict[str, Any]) -> Ingested:
     refused: dict[str, int] = {}
     first: dict[str, str] = {}
     for reason, count, place, shown in outcome["refused"]:
-        where = place if file is None else f"{file}:{place.rpartition(':')[2]}"
         refused[reason] = count
-        first[reason] = f"{where} ({shown})" if shown else where
-    files = dict(outcome["files"]) if file is None else {file: kind}
+        first[reason] = f"{place} ({shown})" if shown else place
     counts = (outcome["rows"], outcome["new"], outcome["repeated"])
-    return Ingested(*counts, refused, first, files, tuple(outcome["cut_short"]))
+    return Ingested(*counts, refused, first, dict(outcome["files"]), tuple(outcome["cut_short"]))
 
 
 def _together(done: list[Ingested]) -> Ingested:

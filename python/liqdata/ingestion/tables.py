@@ -47,10 +47,12 @@ _TRADES = {"takerOrMaker", "fee"}
 # How to write rows of ccxt so that they are accepted.
 _NAMED = {
     "orders": """\
-rows that name what ccxt leaves open: {'exchange': 'binance', 'symbol': row['info']['symbol'], 'side': the position's, \
-'LONG' or 'SHORT' (ccxt has the order's of some exchanges and the position's of others), 'price': row['price'], 'qty': \
-row['baseValue'] or row['contracts'] * row['contractSize'], 'value_usd': row['quoteValue'] or their product with the \
-price, 'timestamp': row['timestamp']}""",
+rows that name what ccxt leaves open: {'exchange': 'binance', 'symbol': row['symbol'], 'side': the position's, 'LONG' \
+or 'SHORT' (ccxt has the order's of some exchanges and the position's of others), 'price': row['price'], 'qty': size \
+/ row['price'] if market['inverse'] else size, 'value_usd': size if market['inverse'] else size * row['price'], \
+'timestamp': row['timestamp']}, where market = exchange.market(row['symbol']) and size = row['contracts'] * \
+market['contractSize'] (the row's contractSize, baseValue and quoteValue are missing or wrong for most exchanges; \
+watch_liquidations of Binance has only the last fill in contracts: take float(row['info']['z']))""",
     "open_interest": """\
 rows such as {'symbol': 'BTC', 'exchange': 'binance', 'timestamp': row['timestamp'], 'open_interest': \
 row['openInterestAmount']} where that is in base units, or 'open_interest_usd': row['openInterestValue']""",
@@ -101,6 +103,12 @@ def rates(given: Mapping[str, object] | None) -> dict[str, Any] | None:
         is_number = isinstance(rate, int | float | str | Decimal) or not hasattr(rate, "__len__")
         made[str(quote)] = rate if is_number else table(rate, "quote_rates")
     return made
+
+
+def sizes(given: object) -> Any:
+    """Convert sizes of contracts to types that the Rust core reads: a number, or a table."""
+    is_number = given is None or isinstance(given, int | float | str | Decimal) or not hasattr(given, "__len__")
+    return given if is_number else table(given, "contract_size")
 
 
 def _without_nulls(frame: Any) -> Any:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float64]
     Times: TypeAlias = npt.NDArray[np.datetime64]
 
-__all__ = ["chart", "groups_of", "history", "lacking", "span_of", "title_of"]
+__all__ = ["chart", "groups_of", "history", "lacking", "name_of", "span_of", "title_of"]
 
 _HOUR = 3_600_000
+_MONTH = 30 * 24 * _HOUR  # width of a bar of a calendar month
 _BAR = 0.035  # minimum width of a bar, in inches
 _KEYS = ("coin", "symbol", "exchange")
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 168, 336, 720)
@@ -77,11 +78,16 @@ def title_of(rows: Rows[Any], names: Any) -> str:
 
 
 def span_of(rows: Rows[Any], interval: Any) -> int:
-    """Length of a period in milliseconds: ``interval``, that of the query, or the smallest distance of two periods."""
+    """Length of a period in milliseconds: ``interval``, that of the query, or the smallest distance of two periods.
+
+    A calendar month counts as 30 days.
+    """
     interval = interval if interval is not None else rows.meta.get("question", {}).get("interval")
     if interval is not None:
-        from liqdata.calls.arguments import length
+        from liqdata.calls.arguments import MONTH, length
 
+        if interval == MONTH:
+            return _MONTH
         return int(length(int(interval) if isinstance(interval, str) and interval.isdigit() else interval))
     apart = np.diff(np.unique(rows["timestamp"])).astype(np.int64)
     return int(apart.min()) if len(apart) else _HOUR
@@ -121,6 +127,17 @@ def _shade(periods: Times, span: np.timedelta64, ax: Axes) -> None:
     shaded.set(color=colours.faint(ax), alpha=0.13, linewidth=0)
 
 
+def are_months(times: Times, span: int) -> bool:
+    """Whether periods are calendar months."""
+    return span % _MONTH == 0 and bool((times == times.astype("datetime64[M]")).all())
+
+
+def name_of(times: Times, span: int) -> str:
+    """The length of a period in words."""
+    months = span // _MONTH
+    return (f"{months} months" if months > 1 else "month") if are_months(times, span) else amounts.span(span)
+
+
 def _merged(times: Times, columns: list[Floats], span: int, ax: Axes) -> tuple[Times, list[Floats], int]:
     """Add up adjacent periods if there are too many to draw."""
     have = layout.room(ax)
@@ -129,7 +146,14 @@ def _merged(times: Times, columns: list[Floats], span: int, ax: Axes) -> tuple[T
     whole = int(millis.max() - millis.min()) // span + 1
     factor = next((one for one in _MULTIPLES if whole <= most * one), -(-whole // most))
     period = span * factor
-    starts, inverse = np.unique(millis // period * period, return_inverse=True)
+    if are_months(times, span):
+        month = times.astype("datetime64[M]").astype(np.int64)
+        starts, inverse = np.unique(month // factor * factor, return_inverse=True)
+        starts = starts.astype("datetime64[M]").astype("datetime64[ms]")
+    else:
+        # Weeks begin on Mondays, other periods at multiples of their length.
+        phase = int(millis.min()) % span
+        starts, inverse = np.unique((millis - phase) // period * period + phase, return_inverse=True)
     sums = [np.bincount(inverse, np.nan_to_num(column), len(starts)).astype(np.float64) for column in columns]
     return cast("Times", starts.astype("datetime64[ms]")), sums, period
 
@@ -231,7 +255,7 @@ def _finish(
     layout.head(
         ax,
         [title, *caveat],
-        [f"per {amounts.span(span)}", *details, *layout.known(meta)[len(caveat) :]],
+        [f"per {name_of(times, span)}", *details, *layout.known(meta)[len(caveat) :]],
         entries=entries,
         margin=0.9,
     )

@@ -124,6 +124,8 @@ class Grid:
             words.append(f"open interest lacks an exchange in {partial} of {explain['bars']} bars")
         if outliers := explain.get("openInterestOutliers", 0) + explain.get("barOutliers", 0):
             words.append(f"without {outliers} outlier{'' if outliers == 1 else 's'}")
+        for exchange, factor in explain.get("openInterestFactors", {}).items():
+            words.append(f"open interest of {exchange} at two levels, a factor of {factor:.3g} apart")
         if explain.get("openInterestUnjudged") or explain.get("barsUnjudged"):
             words.append("newest rows in doubt")
         if damaged := explain.get("damaged"):

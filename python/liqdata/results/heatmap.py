@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 
 from liqdata import _core
+from liqdata.calls.arguments import instant
 from liqdata.calls.traceback import public_methods
+from liqdata.errors import BadQuery
 
+from .frames import as_pandas, attributes, cells, labels, stated
 from .grid import Grid, documented
 from .members import HeatmapGridMembers
 from .units import EXPECTED, EXPECTING, EXPOSED, RELATIVE, VENDOR, VIEWS
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
     from liqdata.frames.price import Price
-    from liqdata.types import BarRow
+    from liqdata.types import BarRow, Instant
 
     from .rows import Rows
 
@@ -207,8 +210,8 @@ class Heatmap(Grid, HeatmapGridMembers):
         Returns
         -------
         pandas.DataFrame
-            The values of :attr:`matrix` as a copy, with the index ``price`` (float64, as in :attr:`prices`) and the
-            columns ``time`` (datetime64[ms, UTC]).
+            The values of :attr:`matrix` as a copy, what :meth:`from_frame` needs in ``attrs``, the index ``price``
+            (float64, as in :attr:`prices`) and the columns ``time`` (datetime64[ms, UTC]).
 
         Examples
         --------
@@ -219,11 +222,102 @@ class Heatmap(Grid, HeatmapGridMembers):
         """
         import pandas as pd
 
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             self.matrix,
             index=pd.Index(self.prices, name="price"),
             columns=pd.DatetimeIndex(self.times, name="time").tz_localize("UTC"),
             copy=True,
+        )
+        frame.attrs = attributes(self, model=self.model, step=self.step)
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Convert to a wide pandas frame; the same as :meth:`to_frame`.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> liqdata.demo().heatmap("BTC", "12h").to_pandas().shape[1]
+        144
+        """
+        return self.to_frame()
+
+    @staticmethod
+    def from_frame(
+        frame: object,
+        *,
+        symbol: str | None = None,
+        range: str | None = None,
+        model: int | None = None,
+        updated_at: Instant | None = None,
+        current_price: float | None = None,
+    ) -> Heatmap:
+        """Make a heatmap of a frame, the inverse of :meth:`to_frame`.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            As of :meth:`to_frame`: a column for each time (a datetime or ISO 8601 text), and the prices as the index or
+            as a column ``price``.
+        symbol, range : str, optional
+            Those of the heatmap; by default what ``frame.attrs`` says. Frames of polars have no attributes.
+        model : int, optional
+            The model, by default as above.
+        updated_at : int, datetime or str, optional
+            Time of the last input, by default as above.
+        current_price : float, optional
+            The price, by default as above.
+
+        Returns
+        -------
+        Heatmap
+            It equals the heatmap that the frame was made of. What ``==`` ignores, such as ``parted`` and ``bars``, is
+            lost.
+
+        Raises
+        ------
+        BadQuery
+            For what is not such a frame, and for an attribute that is neither in the frame nor given.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> map = liqdata.demo().heatmap("BTC", "12h")
+        >>> liqdata.Heatmap.from_frame(map.to_frame()) == map
+        True
+        """
+        import numpy as np
+
+        wide = as_pandas(frame)
+        attrs = wide.attrs
+        if "price" in wide.columns:
+            wide = wide.set_index("price")
+        try:
+            times = [instant(one, "frame") for one in wide.columns]
+        except BadQuery as error:
+            msg = str(error).removeprefix("frame: ")
+            raise BadQuery(f"frame: the column {msg}", parameter="frame") from None
+        wide.attrs = attrs
+        given = {
+            "symbol": symbol, "range": range, "model": model, "updated_at": updated_at,
+            "current_price": current_price,
+        }  # fmt: skip
+        found = stated(wide, given, given)
+        return Heatmap(
+            symbol=found["symbol"],
+            range=found["range"],
+            model=int(found["model"]),
+            updated_at=found["updated_at"],
+            current_price=found["current_price"],
+            prices=cells(wide.index, "price"),
+            times=np.array(times, dtype="datetime64[ms]"),
+            matrix=cells(wide.to_numpy(), "time"),
+            meta=labels(found),
+            step=found.get("step"),
         )
 
     def to_xarray(self) -> xr.DataArray:

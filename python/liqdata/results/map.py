@@ -15,6 +15,7 @@ from liqdata.calls.arguments import number
 from liqdata.calls.traceback import public_methods
 from liqdata.errors import BadQuery
 
+from .frames import as_pandas, attributes, cells, labels, stated
 from .grid import Grid, documented
 from .members import LiquidationMapMembers
 from .rows import Rows
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from liqdata.types import ClusterRow
+    from liqdata.types import ClusterRow, Instant
 
 __all__ = ["LiquidationMap"]
 
@@ -205,8 +206,9 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         Returns
         -------
         pandas.DataFrame
-            A copy with a RangeIndex and the columns ``price`` (float64), ``side`` (LONG or SHORT), one column per
-            tier with the leverage as name (such as ``"10"``, float64), and ``total`` (float64).
+            A copy with a RangeIndex, what :meth:`from_frame` needs in ``attrs``, and the columns ``price`` (float64),
+            ``side`` (LONG or SHORT), one column per tier with the leverage as name (such as ``"10"``, float64), and
+            ``total`` (float64).
 
         Examples
         --------
@@ -217,13 +219,86 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         import pandas as pd
 
         tiers = {str(leverage): self.tiers[:, i].copy() for i, leverage in enumerate(self.leverages.tolist())}
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 "price": self.prices.copy(),
                 "side": pd.Series(self._capitals().tolist(), dtype="str"),
                 **tiers,
                 "total": self.total.copy(),
             }
+        )
+        frame.attrs = attributes(self, bin_width=self.bin_width)
+        return frame
+
+    @staticmethod
+    def from_frame(
+        frame: object,
+        *,
+        symbol: str | None = None,
+        range: str | None = None,
+        updated_at: Instant | None = None,
+        current_price: float | None = None,
+        bin_width: float | None = None,
+    ) -> LiquidationMap:
+        """Make a map of a frame, the inverse of :meth:`to_frame`.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            One row per bin with the columns of :meth:`to_frame`. Columns named by whole numbers are tiers.
+        symbol, range : str, optional
+            Those of the map; by default what ``frame.attrs`` says. Frames of polars have no attributes.
+        updated_at : int, datetime or str, optional
+            Time of the last input, by default as above.
+        current_price, bin_width : float, optional
+            The price and the width of a bin, by default as above.
+
+        Returns
+        -------
+        LiquidationMap
+            It equals the map that the frame was made of. What ``==`` ignores, such as ``fine`` and ``bounds``, is lost.
+
+        Raises
+        ------
+        BadQuery
+            For what is not such a frame, and for an attribute that is neither in the frame nor given.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> map = liqdata.demo().liqmap("BTC")
+        >>> liqdata.LiquidationMap.from_frame(map.to_frame()) == map
+        True
+        """
+        import numpy as np
+
+        bins = as_pandas(frame)
+        for name in ("price", "side", "total"):
+            if name not in bins.columns:
+                msg = f"frame: has no column {name!r}; allowed: the columns price, side, one per leverage, and total"
+                raise BadQuery(msg, parameter="frame")
+        given = {
+            "symbol": symbol, "range": range, "updated_at": updated_at, "current_price": current_price,
+            "bin_width": bin_width,
+        }  # fmt: skip
+        found = stated(bins, given, given)
+        sides = np.array([str(side).lower() for side in bins["side"]], dtype=np.str_)
+        if wrong := set(sides.tolist()) - {"long", "short", "unknown"}:
+            msg = f"frame: the column 'side' has {min(wrong)!r}; allowed: LONG, SHORT or UNKNOWN"
+            raise BadQuery(msg, parameter="frame")
+        tiers = [name for name in bins.columns if str(name).isascii() and str(name).isdigit()]
+        return LiquidationMap(
+            symbol=found["symbol"],
+            range=found["range"],
+            updated_at=found["updated_at"],
+            current_price=found["current_price"],
+            bin_width=float(found["bin_width"]),
+            leverages=np.array([int(name) for name in tiers], dtype=np.int64),
+            prices=cells(bins["price"], "price"),
+            sides=sides,
+            tiers=np.array([cells(bins[name], name) for name in tiers]).T.reshape(len(bins), len(tiers)).copy(),
+            total=cells(bins["total"], "total"),
+            meta=labels(found),
         )
 
     def to_xarray(self) -> xr.Dataset:

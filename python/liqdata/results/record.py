@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Record", "frame"]
 
 _OTHER_SPELLINGS = {"1d": ("24h", "d1"), "24h": ("d1",), "7d": ("d7",), "1w": ("d7",)}
+_WINDOWS = {"1h", "4h", "12h", "24h"}
+"""The keys of ``overview``."""
 _TIME = "updatedAt"
 
 
@@ -78,6 +80,10 @@ class Record(dict[str, Any]):
         for other in _OTHER_SPELLINGS.get(str(name), ()):
             if other in self:
                 return self[other]
+        if str(name) not in _WINDOWS and set(self) >= _WINDOWS:
+            windows = ", ".join(map(repr, sorted(_WINDOWS, key=lambda window: int(window[:-1]))))
+            msg = f"{name!r} is not a window of these totals; allowed: {windows}; history() has any other period"
+            raise KeyError(msg)
         raise KeyError(name)
 
     def __repr__(self) -> str:

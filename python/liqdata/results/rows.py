@@ -6,24 +6,29 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from difflib import get_close_matches
 from itertools import chain
+from operator import index
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
+from liqdata import _core
 from liqdata.calls.arguments import choice
 from liqdata.calls.progress import bar, counting
 from liqdata.calls.traceback import public_methods
 from liqdata.errors import BadQuery
+from liqdata.files.atomic_write import atomic_write
+from liqdata.files.csv_rows import write_csv
 from liqdata.frames.import_order import pandas_first
 
-from .rows_text import as_html, as_text
+from .rows_text import as_html, as_text, more
 
 if TYPE_CHECKING:
+    import os
+
     import numpy.typing as npt
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     from matplotlib.axes import Axes
 
-    from liqdata import _core
     from liqdata.types import Progress, RowDecimals
 
 __all__ = ["Rows"]
@@ -53,7 +58,8 @@ class Rows(Generic[R]):
         ``source``, ``as_of`` (UTC datetime), ``simulated``, ``age`` (timedelta from the newest row to ``as_of``, or
         ``None``), ``coverage`` if known (for realised rows of a window, as in :meth:`Client.coverage`), ``covered``
         (the covered share of the period of realised rows, 0 to 1) and ``data_from`` (since when orders are known) if
-        known, ``replayed`` for a replay, and ``time_unit`` if a service sent instants in another unit than
+        known, ``more`` (of orders: whether more match than this page has; ``None`` if the page is full and a service
+        does not say it), ``replayed`` for a replay, and ``time_unit`` if a service sent instants in another unit than
         milliseconds, such as ``"seconds (converted)"``.
 
     Examples
@@ -220,7 +226,8 @@ class Rows(Generic[R]):
         return _restore, (self._table, self._decimals, self.meta)
 
     def __repr__(self) -> str:
-        labels = (label for label in ("simulated", "replayed") if self.meta.get(label))
+        labels = [label for label in ("simulated", "replayed") if self.meta.get(label)]
+        labels += [text] if (text := more(self.meta)) else []
         label = "".join(f"; {one}" for one in labels)
         return f"Rows({len(self)} × {', '.join(self.columns)}{label})"
 
@@ -388,6 +395,107 @@ class Rows(Generic[R]):
 
         pandas_first()
         return pa.table(self._arrow(decimals, progress))
+
+    def to_parquet(self, path: str | os.PathLike[str], *, decimals: Literal["float", "decimal"] = "float") -> int:
+        """Write the rows to a Parquet file, without pyarrow.
+
+        A file at ``path`` is replaced when the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        decimals : {"float", "decimal"}
+            Money and prices as double, or as exact ``decimal(38, 18)``.
+
+        Returns
+        -------
+        int
+            Number of rows written.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        ValueError
+            With ``decimals="decimal"``, for an amount with more than 18 digits after the point or 20 before it.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import liqdata
+        >>> liqdata.demo().coins(limit=5).to_parquet(os.path.join(tempfile.mkdtemp(), "coins.parquet"))
+        5
+        """
+        exact = choice(decimals, "decimals", _DECIMALS) == "decimal"
+        with atomic_write(path) as unfinished:
+            file = _core.ParquetFile(unfinished, exact, table=self._table)
+            file.write(self._table)
+            file.close()
+        return len(self)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> int:
+        """Write the rows to a CSV file in UTF-8.
+
+        Decimals have every digit, times are epoch milliseconds, and a missing value is an empty cell. A text that a
+        spreadsheet would run as a formula gets a leading apostrophe, which :func:`liqdata.ingest` removes again. A file
+        at ``path`` is replaced when the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        int
+            Number of rows written.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import liqdata
+        >>> liqdata.demo().orders("BTC", limit=5).to_csv(os.path.join(tempfile.mkdtemp(), "orders.csv"))
+        5
+        """
+        exact = Rows[Any](self._table, decimals="decimal")
+        with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
+            write_csv(out, self.columns, exact)
+        return len(self)
+
+    def head(self, n: int = 5) -> Rows[R]:
+        """The first rows.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows; a negative number leaves out so many rows at the end.
+
+        Returns
+        -------
+        Rows
+
+        Raises
+        ------
+        BadQuery
+            If ``n`` is not a whole number.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> len(liqdata.demo().orders("BTC").head())
+        5
+        """
+        try:
+            return self[: index(n)]
+        except TypeError:
+            msg = f"n: {n!r} is not allowed; allowed: a whole number of rows"
+            raise BadQuery(msg, parameter="n") from None
 
     def _arrow(self, decimals: str, progress: Progress) -> _core.ArrowTable:
         exact = choice(decimals, "decimals", _DECIMALS) == "decimal"

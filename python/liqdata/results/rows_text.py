@@ -91,6 +91,7 @@ def _width(text: str) -> int:
 
 def _caption(rows: Rows[Any]) -> str:
     parts = [f"{len(rows):,} rows" if len(rows) != 1 else "1 row"]
+    parts += [text] if (text := more(rows.meta)) else []
     parts += [label.upper() for label in ("simulated", "replayed") if rows.meta.get(label)]
     parts += [
         f"{name.replace('_', ' ')} {_plain(rows.meta[name])}"
@@ -98,6 +99,13 @@ def _caption(rows: Rows[Any]) -> str:
         if rows.meta.get(name) is not None
     ]
     return " · ".join(parts)
+
+
+def more(meta: dict[str, Any]) -> str:
+    """A remark on a page of orders that is not all of them; empty otherwise."""
+    if "more" not in meta or meta["more"] is False:
+        return ""
+    return "more with iter_orders" if meta["more"] else "possibly more with iter_orders"
 
 
 def _cell(cell: object, kind: str) -> str:

@@ -45,6 +45,8 @@ class Origin(NamedTuple):
     """Open and length (ms) of the first earlier bar that cannot be resampled to the requested interval."""
     time_unit: str | None = None
     """The unit in which a service sent instants, if it was not milliseconds."""
+    more: Callable[[dict[str, object]], bool] | None = None
+    """Asks whether a further page of orders has rows, if this costs no request to a service."""
     period: tuple[float, dict[str, float], int | None] | None = None
     """Of realised orders: the covered share of the period, that of each window, and since when orders are known."""
 
@@ -168,8 +170,19 @@ def rows(reply: _core.Table, origin: Origin) -> Rows[Any]:
     _check_coin(reply, origin.question)
     newest = reply.newest()
     meta = origin.meta(None if newest is None else datetime_of(newest))
+    if origin.question is not None and origin.question["endpoint"] == "orders":
+        meta["more"] = reply.more if reply.more is not None else _more(len(reply), origin.question, origin.more)
     _warn_if_unknown(meta)
     return Rows(reply, decimals=origin.decimals, meta=meta)
+
+
+def _more(count: int, question: Mapping[str, object], ask: Callable[[dict[str, object]], bool] | None) -> bool | None:
+    """Whether more orders match than a page has; ``None`` if the page is full and the source does not say it."""
+    parameters = {name: value for name, value in question.items() if name != "endpoint"}
+    limit, offset = (int(str(parameters[name])) for name in ("limit", "offset"))
+    if count < limit:
+        return False
+    return None if ask is None else ask({**parameters, "limit": 1, "offset": offset + limit})
 
 
 def positions(reply: _core.Table, origin: Origin) -> Rows[Any]:

@@ -127,8 +127,11 @@ class LocalSource:
                 logging.getLogger("liqdata").warning("no price line: %s", error)
                 return None
 
+        def more(parameters: dict[str, object]) -> bool:
+            return bool(len(core.ask(_core.question("orders", **parameters), as_of)))
+
         known = Origin(core.source, at, core.simulated, damaged=core.damaged, replayed=core.replayed)
-        return known._replace(bars=bars)
+        return known._replace(bars=bars, more=more)
 
     def ask(self, request: Request[A]) -> A:
         """The answer to a request about one symbol."""

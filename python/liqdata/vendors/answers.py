@@ -35,7 +35,7 @@ _KINDS = {
     **dict.fromkeys(("open_interest_usd",), "float"),
 }
 ORDERS = ("exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp")
-HISTORY = ("timestamp", "symbol", "long_usd", "short_usd", "total_usd", "cnt", "largest_usd", "covered")
+HISTORY = ("timestamp", "coin", "symbol", "long_usd", "short_usd", "total_usd", "cnt", "largest_usd", "covered")
 EXCHANGES = ("exchange", "long_usd", "short_usd", "total_usd", "cnt")
 COINS = ("coin", "long_usd", "short_usd", "total_usd", "cnt")
 BARS = ("symbol", "timestamp", "closes_at", "open", "high", "low", "close", "volume", "interval")
@@ -53,6 +53,25 @@ def typed_rows(columns: Iterable[tuple[str, str]], made: Sequence[dict[str, Any]
     state = [(name, *_column(kind, [row.get(name) for row in made])) for name, kind in columns]
     # The constructor that pickle uses takes columns.
     return Rows(_core.Table._restore(state, len(made)), meta=meta)  # noqa: SLF001
+
+
+def history(made: Sequence[dict[str, Any]], meta: dict[str, Any]) -> Rows[Any]:
+    """Totals by period; the coin is that of the symbol unless a row has it."""
+    return rows(HISTORY, [{"coin": _core.coin(row["symbol"]), **row} for row in made], meta)
+
+
+def added_up(made: Iterable[dict[str, Any]], coin: str) -> list[dict[str, Any]]:
+    """The totals of all markets of a coin by period, oldest first."""
+    periods: dict[int, tuple[Decimal, Decimal]] = {}
+    for row in made:
+        long, short = periods.get(row["timestamp"], (Decimal(0), Decimal(0)))
+        periods[row["timestamp"]] = (long + row["long_usd"], short + row["short_usd"])
+    return [{"timestamp": at, "symbol": coin, **totals(*periods[at])} for at in sorted(periods)]
+
+
+def page_of_orders(found: Sequence[dict[str, Any]], offset: int, limit: int, meta: dict[str, Any]) -> Rows[Any]:
+    """A page of orders, which says whether there are more."""
+    return rows(ORDERS, found[offset : offset + limit], {**meta, "more": len(found) > offset + limit})
 
 
 def _kind(columns: Sequence[str], name: str) -> str:

@@ -15,6 +15,7 @@ from .datamaxi import DataMaxiDialect, datamaxi_access
 from .hyblock import HyblockDialect, hyblock_access
 from .service import AsyncVendor, vendor_methods
 from .velo import VeloDialect, velo_access
+from .vocabulary import refuse_others
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
     from liqdata.results.map import LiquidationMap
     from liqdata.results.record import Record
     from liqdata.results.rows import Rows
-    from liqdata.types import Instant, Window
+    from liqdata.types import Bound, Window
 
     from .coinalyze import CoinalyzeInterval
     from .coinank import CoinAnkInterval, CoinAnkMapRange, CoinAnkRange
     from .coinglass import CoinGlassInterval, CoinGlassMapRange, CoinGlassPainRange, CoinGlassRange, Sides
     from .datamaxi import DataMaxiWindow
-    from .hyblock import HyblockInterval, HyblockRange
+    from .hyblock import HyblockInterval, HyblockMapRange, HyblockRange
     from .velo import VeloExchange
 
 __all__ = ["AsyncCoinAnk", "AsyncCoinGlass", "AsyncCoinalyze", "AsyncDataMaxi", "AsyncHyblock", "AsyncVelo"]
@@ -67,28 +68,36 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
     async def history(
         self,
         symbol: str | Sequence[str],
-        interval: CoinalyzeInterval | timedelta = "1h",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        exchange: str | None = None,
+        interval: CoinalyzeInterval | timedelta = "1h",
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
-        """Liquidated USD by period and market.
+        """Liquidated USD by period.
 
         Parameters
         ----------
         symbol : str or sequence of str
-            Markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each counts as one request.
+            Coin, such as ``BTC``, or pair; or markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each market counts as
+            one request, and the list of markets is asked for once.
+        exchange : str, optional
+            Only the markets of a coin on this exchange.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
-            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing. Markets that the service leaves out are
-            in ``meta["missing"]``.
+            ``timestamp`` (start of the period), ``coin``, ``symbol``, ``long_usd``, ``short_usd``, ``total_usd``
+            (exact, USD), oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing. A coin or pair is the sum
+            over its markets, which are in ``meta["markets"]``; given markets that the service leaves out are in
+            ``meta["missing"]``.
 
         Raises
         ------
@@ -104,24 +113,27 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
         >>> async def example():
         ...     async with vendors.AsyncCoinalyze("key") as service:
         ...         try:
-        ...             await service.history("BTC")
+        ...             await service.history("BTC", interval="2m")
         ...         except ValueError as error:
         ...             print(error)
         >>> asyncio.run(example())
-        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
-        codes), or several
+        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '2h', '4h', '6h', '12h', '1d'
         """
+        refuse_others("Coinalyze", "history", others)
         return await self._run(
-            self._dialect.history(symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
+            self._dialect.history(
+                symbol, exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000)
+            )
         )
 
     async def bars(
         self,
         symbol: str | Sequence[str],
-        interval: CoinalyzeInterval | timedelta = "1h",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        interval: CoinalyzeInterval | timedelta = "1h",
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Price bars by market.
 
@@ -131,8 +143,10 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
             Markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each counts as one request.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -161,34 +175,42 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
         symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
         codes), or several
         """
+        refuse_others("Coinalyze", "bars", others)
         return await self._run(
-            self._dialect.bars(symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
+            self._dialect.bars(symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
         )
 
     async def open_interest(
         self,
-        symbol: str | Sequence[str],
-        interval: CoinalyzeInterval | timedelta = "1h",
+        symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        exchange: str | None = None,
+        interval: CoinalyzeInterval | timedelta = "1h",
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Open interest by market, in USD.
 
         Parameters
         ----------
         symbol : str or sequence of str
-            Markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each counts as one request.
+            Coin, such as ``BTC``, or pair; or markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each market counts as
+            one request, and the list of markets is asked for once.
+        exchange : str, optional
+            Only the markets of a coin on this exchange.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
             ``symbol``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its end), oldest
-            first; ``exchange`` is missing.
+            first; ``exchange`` is missing for given markets.
 
         Raises
         ------
@@ -204,16 +226,16 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
         >>> async def example():
         ...     async with vendors.AsyncCoinalyze("key") as service:
         ...         try:
-        ...             await service.open_interest("BTC")
+        ...             await service.open_interest("BTC", interval="2m")
         ...         except ValueError as error:
         ...             print(error)
         >>> asyncio.run(example())
-        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
-        codes), or several
+        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '2h', '4h', '6h', '12h', '1d'
         """
+        refuse_others("Coinalyze", "open_interest", others)
         return await self._run(
             self._dialect.open_interest(
-                symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000)
+                symbol, exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000)
             )
         )
 
@@ -245,7 +267,9 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
 
     _connect = staticmethod(coinank_access)
 
-    async def heatmap(self, symbol: str, range: CoinAnkRange = "24h", *, exchange: str = "binance") -> Heatmap:
+    async def heatmap(
+        self, symbol: str = "BTC", range: CoinAnkRange = "24h", *, exchange: str = "binance", **others: Any
+    ) -> Heatmap:
         """Liquidation heatmap of a pair on one exchange.
 
         Parameters
@@ -256,6 +280,8 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
             Range of the map.
         exchange : str
             The exchange; the service has no map of all together.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -283,10 +309,11 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         >>> asyncio.run(example())
         range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '2w', '1M', '3M', '6M', '1y'
         """
+        refuse_others("CoinAnk", "heatmap", others)
         return await self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
 
     async def liqmap(
-        self, symbol: str, range: CoinAnkMapRange = "1d", *, exchange: str | None = None
+        self, symbol: str = "BTC", range: CoinAnkMapRange = "1d", *, exchange: str | None = None, **others: Any
     ) -> LiquidationMap:
         """Liquidation levels by price.
 
@@ -298,6 +325,8 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
             Range of the map.
         exchange : str, optional
             Only this exchange, by leverage; without it all exchanges, without leverages.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -325,16 +354,21 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         >>> asyncio.run(example())
         range: '2h' is not allowed; allowed: '1d', '7d'
         """
+        refuse_others("CoinAnk", "liqmap", others)
         return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange))
 
     async def orders(
         self,
         symbol: str,
-        exchange: str,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
         *,
         side: Literal["LONG", "SHORT"] | None = None,
-        min_usd: float | Decimal = 0,
-        end: Instant | None = None,
+        min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """The newest liquidation orders.
 
@@ -342,19 +376,26 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
+        exchange : str, optional
+            Only this exchange; without it all known ones, one after the other.
+        limit : int
+            Maximum number of rows, 1 to 1000.
+        offset : int
+            Number of newest rows to skip, 0 to 1000.
         side : {"LONG", "SHORT"}, optional
             Only this side.
-        min_usd : float or Decimal
+        min_usd : float or Decimal, optional
             Only orders of at least this many USD.
-        end : int, datetime or str, optional
-            Only rows until this instant; *now* by default.
+        start, end : int, datetime, str or timedelta, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
 
         Raises
         ------
@@ -376,20 +417,22 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         >>> asyncio.run(example())
         min_usd: -1 is not allowed; allowed: USD from 0 on
         """
+        refuse_others("CoinAnk", "orders", others)
         return await self._run(
-            self._dialect.orders(symbol=symbol, exchange=exchange, side=side, min_usd=min_usd, end=end)
+            self._dialect.orders(symbol, exchange, limit, offset, side=side, min_usd=min_usd, start=start, end=end)
         )
 
     async def iter_orders(
         self,
         symbol: str,
-        exchange: str,
+        exchange: str | None = None,
         *,
         side: Literal["LONG", "SHORT"] | None = None,
-        min_usd: float | Decimal = 0,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         max_rows: int | None = None,
+        **others: Any,
     ) -> AsyncIterator[dict[str, Any]]:
         """All liquidation orders, newest first, page by page.
 
@@ -397,16 +440,18 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
+        exchange : str, optional
+            Only this exchange; without it all known ones.
         side : {"LONG", "SHORT"}, optional
             Only this side.
-        min_usd : float or Decimal
+        min_usd : float or Decimal, optional
             Only orders of at least this many USD.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
         max_rows : int, optional
             Stop after this many orders.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -433,41 +478,43 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         >>> asyncio.run(example())
         max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
         """
-        pages = coinank_pages(start, end, max_rows)
+        refuse_others("CoinAnk", "iter_orders", others)
+        pages = coinank_pages(symbol, exchange, start, end, max_rows)
         while not pages.done:
-            page = await self._run(self._dialect.orders(symbol, exchange, side, min_usd, pages.end))
+            page = await self._run(self._dialect.page(symbol, pages, side, min_usd))
             for row in pages.accept(page):
                 yield row
 
     async def history(
         self,
         symbol: str,
+        *,
         exchange: str | None = None,
         interval: CoinAnkInterval | timedelta = "1h",
-        *,
-        end: Instant | None = None,
-        limit: int = 500,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Liquidated USD by period.
 
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+            Coin, such as ``BTC``, for the sum over its markets; or a pair of one exchange, such as ``BTCUSDT``.
         exchange : str, optional
-            Only this exchange, for its pair; without it all exchanges together.
+            Only this exchange, with a pair.
         interval : str or timedelta
             Length of a period.
-        end : int, datetime or str, optional
-            Only rows until this instant; *now* by default.
-        limit : int
-            Maximum number of periods, 1 to 500.
+        start, end : int, datetime, str or timedelta, optional
+            Only this time: from ``start`` to ``end``. Without a start, the last 500 periods.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
-            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+            ``timestamp`` (start of the period), ``coin``, ``symbol``, ``long_usd``, ``short_usd``, ``total_usd``
+            (exact, USD), oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
 
         Raises
         ------
@@ -489,8 +536,9 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         >>> asyncio.run(example())
         interval: '2m' is not allowed; allowed: '5m', '15m', '30m', '1h', '4h', '12h', '1d'
         """
+        refuse_others("CoinAnk", "history", others)
         return await self._run(
-            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, end=end, limit=limit)
+            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
 
 
@@ -543,7 +591,13 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         return {"sides": self._dialect.sides}
 
     async def heatmap(
-        self, symbol: str, range: CoinGlassRange = "24h", model: Literal[1, 2, 3] = 2, *, exchange: str | None = None
+        self,
+        symbol: str = "BTC",
+        range: CoinGlassRange = "24h",
+        model: Literal[1, 2, 3] = 2,
+        *,
+        exchange: str | None = None,
+        **others: Any,
     ) -> Heatmap:
         """Liquidation heatmap of a coin, or of a pair on one exchange.
 
@@ -557,6 +611,8 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
             Model of the service.
         exchange : str, optional
             Only this exchange, and its pair; without it all exchanges together.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -584,10 +640,17 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         >>> asyncio.run(example())
         range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '1M', '3M', '6M', '1y'
         """
+        refuse_others("CoinGlass", "heatmap", others)
         return await self._run(self._dialect.heatmap(symbol=symbol, range=range, model=model, exchange=exchange))
 
     async def liqmap(
-        self, symbol: str, range: CoinGlassMapRange = "1d", *, exchange: str | None = None, price: float | None = None
+        self,
+        symbol: str = "BTC",
+        range: CoinGlassMapRange = "1d",
+        *,
+        exchange: str | None = None,
+        price: float | None = None,
+        **others: Any,
     ) -> LiquidationMap:
         """Liquidation levels by price and leverage.
 
@@ -601,6 +664,8 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
             Only this exchange, and its pair; without it all exchanges together.
         price : float, optional
             The current price, for a reply without one. Without a price ``sides`` is ``unknown``.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -628,9 +693,10 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         >>> asyncio.run(example())
         range: '2h' is not allowed; allowed: '1d', '7d', '1M'
         """
+        refuse_others("CoinGlass", "liqmap", others)
         return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, price=price))
 
-    async def maxpain(self, symbol: str, range: CoinGlassPainRange = "24h") -> Record:
+    async def maxpain(self, symbol: str = "BTC", range: CoinGlassPainRange = "24h", **others: Any) -> Record:
         """The strongest liquidation level on each side.
 
         Parameters
@@ -639,6 +705,8 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
         range : str
             Range of the levels.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -666,34 +734,45 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         >>> asyncio.run(example())
         range: '2h' is not allowed; allowed: '12h', '24h', '48h', '3d', '7d', '14d', '1M'
         """
+        refuse_others("CoinGlass", "maxpain", others)
         return await self._run(self._dialect.maxpain(symbol=symbol, range=range))
 
     async def orders(
         self,
         symbol: str,
-        exchange: str,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
         *,
-        min_usd: float | Decimal = 0,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
-        """The newest liquidation orders, at most 200.
+        """The newest liquidation orders.
 
         Parameters
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
-        min_usd : float or Decimal
+        exchange : str, optional
+            Only this exchange; without it all known ones, one after the other.
+        limit : int
+            Maximum number of rows, 1 to 1000.
+        offset : int
+            Number of newest rows to skip, 0 to 1000.
+        min_usd : float or Decimal, optional
             Only orders of at least this many USD.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
 
         Raises
         ------
@@ -715,19 +794,21 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         >>> asyncio.run(example())
         min_usd: -1 is not allowed; allowed: USD from 0 on
         """
+        refuse_others("CoinGlass", "orders", others)
         return await self._run(
-            self._dialect.orders(symbol=symbol, exchange=exchange, min_usd=min_usd, start=start, end=end)
+            self._dialect.orders(symbol, exchange, limit, offset, min_usd=min_usd, start=start, end=end)
         )
 
     async def iter_orders(
         self,
         symbol: str,
-        exchange: str,
+        exchange: str | None = None,
         *,
-        min_usd: float | Decimal = 0,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         max_rows: int | None = None,
+        **others: Any,
     ) -> AsyncIterator[dict[str, Any]]:
         """All liquidation orders, newest first, page by page.
 
@@ -735,14 +816,16 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
-        min_usd : float or Decimal
+        exchange : str, optional
+            Only this exchange; without it all known ones.
+        min_usd : float or Decimal, optional
             Only orders of at least this many USD.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
         max_rows : int, optional
             Stop after this many orders.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -769,39 +852,43 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         >>> asyncio.run(example())
         max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
         """
-        pages = coinglass_pages(start, end, max_rows)
+        refuse_others("CoinGlass", "iter_orders", others)
+        pages = coinglass_pages(symbol, exchange, start, end, max_rows)
         while not pages.done:
-            page = await self._run(self._dialect.orders(symbol, exchange, min_usd, pages.first, pages.end))
+            page = await self._run(self._dialect.page(symbol, pages, min_usd))
             for row in pages.accept(page):
                 yield row
 
     async def history(
         self,
         symbol: str,
+        *,
         exchange: str | Sequence[str] | None = None,
         interval: CoinGlassInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Liquidated USD by period.
 
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+            Coin, such as ``BTC``, for the sum over its markets; or a pair of one exchange, such as ``BTCUSDT``.
         exchange : str or sequence of str, optional
-            One exchange, for its pair; several, added up by the service; all known ones by default.
+            Only these exchanges, added up by the service; all known ones by default.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
-            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+            ``timestamp`` (start of the period), ``coin``, ``symbol``, ``long_usd``, ``short_usd``, ``total_usd``
+            (exact, USD), oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
 
         Raises
         ------
@@ -824,6 +911,7 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
         '1w'
         """
+        refuse_others("CoinGlass", "history", others)
         return await self._run(
             self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
@@ -907,12 +995,13 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
 
     async def bars(
         self,
-        symbol: str,
+        symbol: str = "BTC",
+        *,
         exchange: str = "binance",
         interval: CoinGlassInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Price bars of a pair.
 
@@ -924,8 +1013,10 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
             The exchange.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -954,18 +1045,20 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
         '1w'
         """
+        refuse_others("CoinGlass", "bars", others)
         return await self._run(
             self._dialect.bars(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
 
     async def open_interest(
         self,
-        symbol: str,
+        symbol: str = "BTC",
+        *,
         exchange: str = "binance",
         interval: CoinGlassInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Open interest of a pair, in USD.
 
@@ -977,8 +1070,10 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
             The exchange.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -1007,6 +1102,7 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
         '1w'
         """
+        refuse_others("CoinGlass", "open_interest", others)
         return await self._run(
             self._dialect.open_interest(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
@@ -1069,17 +1165,29 @@ class AsyncDataMaxi(AsyncVendor[DataMaxiDialect]):
 
     _connect = staticmethod(datamaxi_access)
 
-    async def liqmap(self, symbol: str, *, exchange: str = "binance", quote: str = "USDT") -> LiquidationMap:
+    async def liqmap(
+        self,
+        symbol: str = "BTC",
+        range: Literal["all"] = "all",
+        *,
+        exchange: str = "binance",
+        quote: str = "USDT",
+        **others: Any,
+    ) -> LiquidationMap:
         """The service's modelled map of a pair, by price and leverage.
 
         Parameters
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : {"all"}
+            The map is of all open interest; the service has no other range.
         exchange : str
-            The exchange.
+            The exchange; the service has no map of all together.
         quote : str
             Quote currency of the pair.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -1106,7 +1214,8 @@ class AsyncDataMaxi(AsyncVendor[DataMaxiDialect]):
         >>> asyncio.run(example())
         symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
         """
-        return await self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange, quote=quote))
+        refuse_others("DataMaxi", "liqmap", others)
+        return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, quote=quote))
 
     async def coins(self, range: DataMaxiWindow = "24h", limit: int | None = None) -> Rows[Any]:
         """Coins by liquidated USD, largest first.
@@ -1238,8 +1347,10 @@ class AsyncHyblock(AsyncVendor[HyblockDialect]):
             )
         )
 
-    async def heatmap(self, symbol: str, range: HyblockRange = "7d", *, exchange: str = "binance") -> Heatmap:
-        """Liquidation heatmap of a coin on one exchange.
+    async def heatmap(
+        self, symbol: str = "BTC", range: HyblockRange = "7d", *, exchange: str | None = None, **others: Any
+    ) -> Heatmap:
+        """Liquidation heatmap of a coin.
 
         Parameters
         ----------
@@ -1247,8 +1358,10 @@ class AsyncHyblock(AsyncVendor[HyblockDialect]):
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
         range : str
             Range of the map.
-        exchange : str
-            The exchange.
+        exchange : str, optional
+            Only this exchange; all known ones by default, added up.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -1277,17 +1390,24 @@ class AsyncHyblock(AsyncVendor[HyblockDialect]):
         >>> asyncio.run(example())
         range: '2h' is not allowed; allowed: '12h', '7d', '1M', '3M', '6M', '1y', '2y'
         """
+        refuse_others("Hyblock", "heatmap", others)
         return await self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
 
-    async def liqmap(self, symbol: str, *, exchange: str = "binance") -> LiquidationMap:
+    async def liqmap(
+        self, symbol: str = "BTC", range: HyblockMapRange = "1d", *, exchange: str | None = None, **others: Any
+    ) -> LiquidationMap:
         """Open liquidation levels by price and leverage.
 
         Parameters
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
+        range : str
+            Only levels that were created in this time before now.
+        exchange : str, optional
+            Only this exchange; all known ones by default, added up.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -1314,38 +1434,39 @@ class AsyncHyblock(AsyncVendor[HyblockDialect]):
         >>> asyncio.run(example())
         symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
         """
-        return await self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange))
+        refuse_others("Hyblock", "liqmap", others)
+        return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange))
 
     async def history(
         self,
         symbol: str,
+        *,
         exchange: str | None = None,
         interval: HyblockInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-        limit: int = 1000,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Liquidations by period.
 
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+            Coin, such as ``BTC``, for the sum over its markets.
         exchange : str, optional
             Only this exchange.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
-        limit : int
-            Maximum number of periods, 1 to 1000.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
-            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+            ``timestamp`` (start of the period), ``coin``, ``symbol``, ``long_usd``, ``short_usd``, ``total_usd``
+            (exact, USD), oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
 
         Raises
         ------
@@ -1367,10 +1488,9 @@ class AsyncHyblock(AsyncVendor[HyblockDialect]):
         >>> asyncio.run(example())
         interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '4h', '1d'
         """
+        refuse_others("Hyblock", "history", others)
         return await self._run(
-            self._dialect.history(
-                symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, limit=limit
-            )
+            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
 
 
@@ -1404,30 +1524,33 @@ class AsyncVelo(AsyncVendor[VeloDialect]):
     async def history(
         self,
         symbol: str,
-        exchange: VeloExchange = "binance",
-        interval: str | timedelta = "1h",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        exchange: VeloExchange | None = None,
+        interval: str | timedelta = "1h",
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
-        """Liquidated USD of a pair by period.
+        """Liquidated USD by period.
 
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
+            Coin, such as ``BTC``, for the sum over its markets; or a pair of one exchange, such as ``BTCUSDT``.
+        exchange : str, optional
+            Only this exchange; all known ones by default.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
-            Only rows until this instant; *now* by default.
+        start, end : int, datetime, str or timedelta, optional
+            Only this time: from ``start`` to ``end``. Without a start, the last 1000 periods.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
-            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+            ``timestamp`` (start of the period), ``coin``, ``symbol``, ``long_usd``, ``short_usd``, ``total_usd``
+            (exact, USD), oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
 
         Raises
         ------
@@ -1447,9 +1570,10 @@ class AsyncVelo(AsyncVendor[VeloDialect]):
         ...         except ValueError as error:
         ...             print(error)
         >>> asyncio.run(example())
-        interval: '2s' is not allowed; allowed: whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a
-        timedelta, or milliseconds
+        interval: '2s' is not allowed; allowed: whole minutes, such as "5m", "4h", "1d", "1w", a timedelta, or
+        milliseconds
         """
+        refuse_others("Velo", "history", others)
         return await self._run(
             self._dialect.history(
                 symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000)

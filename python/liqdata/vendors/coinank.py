@@ -7,15 +7,26 @@ import re
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from liqdata.calls.arguments import usd
-from liqdata.errors import UnexpectedReply
+from liqdata.errors import BadQuery, Refused, UnexpectedReply
 
 from . import answers
 from .answers import Levels
-from .paging import OrderPages
-from .refusal import get, scalar, words
+from .paging import ORDERS_AT_ONCE, OrderPages, order_of
+from .refusal import get, is_unknown, scalar, words
 from .reply import Get, Node, Reply
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
-from .vocabulary import bounds, coin_of, exchange_of, pair_of, period, spelled, whole
+from .vocabulary import (
+    bounds,
+    coin_alone,
+    coin_of,
+    exchange_of,
+    is_pair,
+    pair_of,
+    period,
+    refuse_others,
+    spelled,
+    whole,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +40,7 @@ if TYPE_CHECKING:
     from liqdata.results.heatmap import Heatmap
     from liqdata.results.map import LiquidationMap
     from liqdata.results.rows import Rows
-    from liqdata.types import Instant
+    from liqdata.types import Bound
 
     from .service import Flow, VendorOptions
 
@@ -158,43 +169,74 @@ class CoinAnkDialect(Dialect):
             meta=meta_of(self.access, reply, **about, units="relative", sides="by position to the price"),
         )  # fmt: skip
 
-    def orders(self, symbol: str, exchange: str, side: str | None, min_usd: Any, end: Any) -> Flow[Rows[Any]]:
-        """One page of orders, newest first."""
-        _, last = bounds(None, end)
-        _, spelling = exchange_of(exchange, _EXCHANGES)
+    def orders(
+        self, symbol: str, exchange: str | None, limit: int, offset: int, *, side: str | None, min_usd: Any, start: Any,
+        end: Any,
+    ) -> Flow[Rows[Any]]:  # fmt: skip
+        """The newest orders of a coin or a pair."""
+        most, skipped = whole(limit, "limit", 1, ORDERS_AT_ONCE), whole(offset, "offset", 0, ORDERS_AT_ONCE)
+        pages = coinank_pages(symbol, exchange, start, end, skipped + most + 1)
+        found: list[dict[str, Any]] = []
+        meta: dict[str, Any] = {}
+        while not pages.done:
+            page = yield from self.page(symbol, pages, side, min_usd)
+            meta = page.meta if page is not None else meta
+            found += pages.accept(page)
+        more = {"missing": pages.missing} if pages.missing else {}
+        return answers.page_of_orders(found, skipped, most, {**meta, **more})
+
+    def page(self, symbol: str, pages: OrderPages, side: str | None, min_usd: Any) -> Flow[Rows[Any] | None]:
+        """The next page of orders, newest first; ``None`` if the vendor does not have the exchange."""
+        _, spelling = exchange_of(pages.exchange, _EXCHANGES)
         wanted = None if side is None else spelled(side, "side", {"LONG": "long", "SHORT": "short"})[1]
-        reply = yield from self._get(
-            "liquidation/orders", _VIP3, baseCoin=coin_of(symbol), exchange=spelling, side=wanted,
-            amount=usd(min_usd), endTime=None if last is None else str(last),
-        )  # fmt: skip
+        try:
+            reply = yield from self._get(
+                "liquidation/orders", _VIP3, baseCoin=coin_of(symbol), exchange=spelling, side=wanted,
+                amount=usd(0 if min_usd is None else min_usd),
+                endTime=None if pages.end is None else str(pages.end),
+            )  # fmt: skip
+        except Refused as error:
+            if pages.is_alone or not is_unknown(error):
+                raise
+            return None
         made = [_order(row) for row in unwrap(reply.json()).items()]
         made.sort(key=lambda row: -row["timestamp"])
         return answers.rows(answers.ORDERS, made, meta_of(self.access, reply, sides=_SIDES))
 
-    def history(self, symbol: str, exchange: str | None, interval: Any, end: Any, limit: int) -> Flow[Rows[Any]]:
+    def history(self, symbol: str, exchange: str | None, interval: Any, start: Any, end: Any) -> Flow[Rows[Any]]:
         """Liquidated USD by period, of a coin or of a pair on one exchange."""
-        _, last = bounds(None, end)
+        first, last = bounds(start, end)
         _, theirs = period(interval, _INTERVALS)
-        most = str(whole(limit, "limit", 1, _MOST))
-        until = None if last is None else str(last)
         if exchange is None:
-            name = coin_of(symbol)
-            reply = yield from self._get(
-                "liquidation/aggregated-history", _VIP1, baseCoin=name, interval=theirs, endTime=until, size=most
-            )
-        else:
+            name = coin_alone(symbol, "CoinAnk", ", or one exchange")
+            path, query = "liquidation/aggregated-history", {"baseCoin": name}
+        elif is_pair(symbol):
             name = pair_of(symbol)
+            path, query = "liquidation/history", {"exchange": exchange_of(exchange, _EXCHANGES)[1], "symbol": name}
+        else:
+            msg = "exchange: CoinAnk has only pairs of one exchange, not coins; allowed: None, or a pair instead of "
+            raise BadQuery(f"{msg}{symbol!r}", parameter="exchange")
+        made: dict[int, dict[str, Any]] = {}
+        until = last
+        while True:
             reply = yield from self._get(
-                "liquidation/history", _VIP1, exchange=exchange_of(exchange, _EXCHANGES)[1], symbol=name,
-                interval=theirs, endTime=until, size=most,
-            )  # fmt: skip
-        made: list[dict[str, Any]] = []
-        for row in unwrap(reply.json()).items():
-            amounts = row.member("all") if exchange is None else row
-            long, short = (amounts.member(part).amount() for part in ("longTurnover", "shortTurnover"))
-            made.append({"timestamp": row.member("ts").instant(), "symbol": name, **answers.totals(long, short)})
-        made.sort(key=lambda row: row["timestamp"])
-        return answers.rows(answers.HISTORY, made, meta_of(self.access, reply, units="usd"))
+                path, _VIP1, **query, interval=theirs, endTime=None if until is None else str(until), size=str(_MOST)
+            )
+            page = [_period(row, name, is_sum=exchange is None) for row in unwrap(reply.json()).items()]
+            fresh = {row["timestamp"]: row for row in page if row["timestamp"] not in made}
+            made |= fresh
+            if not fresh or first is None or min(made) <= first:
+                break
+            until = min(made)
+        wanted = [made[at] for at in sorted(made) if (first or 0) <= at and (last is None or at < last)]
+        return answers.history(wanted, meta_of(self.access, reply, units="usd"))
+
+
+def _period(row: Node, name: str, *, is_sum: bool) -> dict[str, Any]:
+    """The totals of a period; those of all exchanges are in a member of their own."""
+    amounts = row.member("all") if is_sum else row
+    long, short = (amounts.member(part).amount() for part in ("longTurnover", "shortTurnover"))
+    return {"timestamp": row.member("ts").instant(), "symbol": name, **answers.totals(long, short)}
 
 
 def _longs(data: Node, prices: npt.NDArray[np.float64], price: float) -> int | None:
@@ -221,10 +263,12 @@ def _order(row: Node) -> dict[str, Any]:
     }
 
 
-def coinank_pages(start: Any, end: Any, max_rows: int | None) -> OrderPages:
-    """Check the arguments of ``iter_orders``."""
+def coinank_pages(symbol: str, exchange: str | None, start: Any, end: Any, max_rows: int | None) -> OrderPages:
+    """The pages of orders of a coin or a pair, on one exchange or on all that are known."""
+    coin_of(symbol)
     most = None if max_rows is None else whole(max_rows, "max_rows", 1, 2**63 - 1)
-    return OrderPages(*bounds(start, end), None, most)
+    names = list(_EXCHANGES) if exchange is None else [exchange]
+    return OrderPages(names, *bounds(start, end), page=None, most=most, wanted=order_of(symbol))
 
 
 def coinank_access(api_key: str | None, **options: Unpack[VendorOptions]) -> CoinAnkDialect:
@@ -269,7 +313,9 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
 
     _connect = staticmethod(coinank_access)
 
-    def heatmap(self, symbol: str, range: CoinAnkRange = "24h", *, exchange: str = "binance") -> Heatmap:
+    def heatmap(
+        self, symbol: str = "BTC", range: CoinAnkRange = "24h", *, exchange: str = "binance", **others: Any
+    ) -> Heatmap:
         """Liquidation heatmap of a pair on one exchange.
 
         Parameters
@@ -280,6 +326,8 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
             Range of the map.
         exchange : str
             The exchange; the service has no map of all together.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -304,9 +352,12 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '2w', '1M', '3M', '6M', '1y'
         """
+        refuse_others("CoinAnk", "heatmap", others)
         return self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
 
-    def liqmap(self, symbol: str, range: CoinAnkMapRange = "1d", *, exchange: str | None = None) -> LiquidationMap:
+    def liqmap(
+        self, symbol: str = "BTC", range: CoinAnkMapRange = "1d", *, exchange: str | None = None, **others: Any
+    ) -> LiquidationMap:
         """Liquidation levels by price.
 
         Parameters
@@ -317,6 +368,8 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
             Range of the map.
         exchange : str, optional
             Only this exchange, by leverage; without it all exchanges, without leverages.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -341,16 +394,21 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '1d', '7d'
         """
+        refuse_others("CoinAnk", "liqmap", others)
         return self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange))
 
     def orders(
         self,
         symbol: str,
-        exchange: str,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
         *,
         side: Literal["LONG", "SHORT"] | None = None,
-        min_usd: float | Decimal = 0,
-        end: Instant | None = None,
+        min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """The newest liquidation orders.
 
@@ -358,19 +416,26 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
+        exchange : str, optional
+            Only this exchange; without it all known ones, one after the other.
+        limit : int
+            Maximum number of rows, 1 to 1000.
+        offset : int
+            Number of newest rows to skip, 0 to 1000.
         side : {"LONG", "SHORT"}, optional
             Only this side.
-        min_usd : float or Decimal
+        min_usd : float or Decimal, optional
             Only orders of at least this many USD.
-        end : int, datetime or str, optional
-            Only rows until this instant; *now* by default.
+        start, end : int, datetime, str or timedelta, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
 
         Raises
         ------
@@ -389,18 +454,22 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
         ...         print(error)
         min_usd: -1 is not allowed; allowed: USD from 0 on
         """
-        return self._run(self._dialect.orders(symbol=symbol, exchange=exchange, side=side, min_usd=min_usd, end=end))
+        refuse_others("CoinAnk", "orders", others)
+        return self._run(
+            self._dialect.orders(symbol, exchange, limit, offset, side=side, min_usd=min_usd, start=start, end=end)
+        )
 
     def iter_orders(
         self,
         symbol: str,
-        exchange: str,
+        exchange: str | None = None,
         *,
         side: Literal["LONG", "SHORT"] | None = None,
-        min_usd: float | Decimal = 0,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         max_rows: int | None = None,
+        **others: Any,
     ) -> Iterator[dict[str, Any]]:
         """All liquidation orders, newest first, page by page.
 
@@ -408,16 +477,18 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
+        exchange : str, optional
+            Only this exchange; without it all known ones.
         side : {"LONG", "SHORT"}, optional
             Only this side.
-        min_usd : float or Decimal
+        min_usd : float or Decimal, optional
             Only orders of at least this many USD.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
         max_rows : int, optional
             Stop after this many orders.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -441,40 +512,42 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
         ...         print(error)
         max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
         """
-        pages = coinank_pages(start, end, max_rows)
+        refuse_others("CoinAnk", "iter_orders", others)
+        pages = coinank_pages(symbol, exchange, start, end, max_rows)
         while not pages.done:
-            page = self._run(self._dialect.orders(symbol, exchange, side, min_usd, pages.end))
+            page = self._run(self._dialect.page(symbol, pages, side, min_usd))
             yield from pages.accept(page)
 
     def history(
         self,
         symbol: str,
+        *,
         exchange: str | None = None,
         interval: CoinAnkInterval | timedelta = "1h",
-        *,
-        end: Instant | None = None,
-        limit: int = 500,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Liquidated USD by period.
 
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+            Coin, such as ``BTC``, for the sum over its markets; or a pair of one exchange, such as ``BTCUSDT``.
         exchange : str, optional
-            Only this exchange, for its pair; without it all exchanges together.
+            Only this exchange, with a pair.
         interval : str or timedelta
             Length of a period.
-        end : int, datetime or str, optional
-            Only rows until this instant; *now* by default.
-        limit : int
-            Maximum number of periods, 1 to 500.
+        start, end : int, datetime, str or timedelta, optional
+            Only this time: from ``start`` to ``end``. Without a start, the last 500 periods.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
-            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+            ``timestamp`` (start of the period), ``coin``, ``symbol``, ``long_usd``, ``short_usd``, ``total_usd``
+            (exact, USD), oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
 
         Raises
         ------
@@ -493,6 +566,7 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
         ...         print(error)
         interval: '2m' is not allowed; allowed: '5m', '15m', '30m', '1h', '4h', '12h', '1d'
         """
+        refuse_others("CoinAnk", "history", others)
         return self._run(
-            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, end=end, limit=limit)
+            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )

@@ -8,16 +8,28 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from liqdata.calls.arguments import datetime_of, number, usd
-from liqdata.errors import BadQuery, UnexpectedReply
+from liqdata.errors import BadQuery, Refused, UnexpectedReply
 from liqdata.results.record import Record
 
 from . import answers
 from .answers import Levels
-from .paging import OrderPages
-from .refusal import get, scalar, words
+from .paging import ORDERS_AT_ONCE, OrderPages, order_of
+from .refusal import get, is_unknown, scalar, words
 from .reply import Get, Node, Reply, is_number
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
-from .vocabulary import bounds, coin_of, exchange_of, one_of, pair_of, period, spelled, whole
+from .vocabulary import (
+    bounds,
+    coin_alone,
+    coin_of,
+    exchange_of,
+    is_pair,
+    one_of,
+    pair_of,
+    period,
+    refuse_others,
+    spelled,
+    whole,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +39,7 @@ if TYPE_CHECKING:
     from liqdata.results.heatmap import Heatmap
     from liqdata.results.map import LiquidationMap
     from liqdata.results.rows import Rows
-    from liqdata.types import Instant, Window
+    from liqdata.types import Bound, Window
 
     from .service import Flow, VendorOptions
 
@@ -234,16 +246,38 @@ class CoinGlassDialect(Dialect):
         meta = self._meta(reply, units="relative", sides="by position to the price", names=raw)
         return Record(answer, meta=meta, units="relative")
 
-    def orders(self, symbol: str, exchange: str, min_usd: Any, start: Any, end: Any) -> Flow[Rows[Any]]:
-        """One page of orders, newest first."""
-        first, last = bounds(start, end)
+    def orders(
+        self, symbol: str, exchange: str | None, limit: int, offset: int, *, min_usd: Any, start: Any, end: Any
+    ) -> Flow[Rows[Any]]:
+        """The newest orders of a coin or a pair."""
+        most, skipped = whole(limit, "limit", 1, ORDERS_AT_ONCE), whole(offset, "offset", 0, ORDERS_AT_ONCE)
+        pages = coinglass_pages(symbol, exchange, start, end, skipped + most + 1)
+        found: list[dict[str, Any]] = []
+        meta: dict[str, Any] = {}
+        while not pages.done:
+            page = yield from self.page(symbol, pages, min_usd)
+            meta = page.meta if page is not None else meta
+            found += pages.accept(page)
+        more = {"missing": pages.missing} if pages.missing else {}
+        return answers.page_of_orders(found, skipped, most, {**meta, **more})
+
+    def page(self, symbol: str, pages: OrderPages, min_usd: Any) -> Flow[Rows[Any] | None]:
+        """The next page of orders, newest first; ``None`` if the vendor does not have the exchange."""
+        try:
+            return (yield from self._page(symbol, pages.exchange, min_usd, pages.first, pages.end))
+        except Refused as error:
+            if pages.is_alone or not is_unknown(error):
+                raise
+            return None
+
+    def _page(self, symbol: str, exchange: str, min_usd: Any, first: int | None, last: int | None) -> Flow[Rows[Any]]:
         ours, theirs = exchange_of(exchange, _EXCHANGES)
         reply = yield from self._get(
             "liquidation/order",
             _STANDARD,
             exchange=theirs,
             symbol=coin_of(symbol),
-            min_liquidation_amount=usd(min_usd),
+            min_liquidation_amount=usd(0 if min_usd is None else min_usd),
             start_time=None if first is None else str(first),
             end_time=None if last is None else str(last),
         )
@@ -286,11 +320,13 @@ class CoinGlassDialect(Dialect):
         """Liquidated USD by period."""
         first, last = bounds(start, end)
         _, theirs = period(interval, _INTERVALS)
-        if isinstance(exchange, str):
+        if isinstance(exchange, str) and is_pair(symbol):
             made, reply, about = yield from self._series(
                 "liquidation/history", symbol, exchange, theirs, first=first, last=last, read=_history_row
             )
-            return answers.rows(answers.HISTORY, made, self._meta(reply, **about, units="usd"))
+            return answers.history(made, self._meta(reply, **about, units="usd"))
+        coin_alone(symbol, "CoinGlass", ", or one exchange")
+        exchange = [exchange] if isinstance(exchange, str) else exchange
         names = [exchange_of(one, _EXCHANGES) for one in (_EXCHANGES if exchange is None else exchange)]
         if not names:
             msg = f"exchange: {exchange!r} names no exchange; allowed: one, several, or None for all known ones"
@@ -306,7 +342,7 @@ class CoinGlassDialect(Dialect):
             exchange_list=",".join(name for _, name in names),
         )
         about["exchanges"] = [name for name, _ in names]
-        return answers.rows(answers.HISTORY, made, self._meta(reply, **about, units="usd"))
+        return answers.history(made, self._meta(reply, **about, units="usd"))
 
     def _series(
         self,
@@ -465,10 +501,12 @@ def _totals_row(row: Node, name: str, spellings: tuple[str, ...]) -> dict[str, A
     return {"timestamp": row.member("time", "t").instant(), "symbol": name, **answers.totals(long, short)}
 
 
-def coinglass_pages(start: Any, end: Any, max_rows: int | None) -> OrderPages:
-    """Check the arguments of ``iter_orders``."""
+def coinglass_pages(symbol: str, exchange: str | None, start: Any, end: Any, max_rows: int | None) -> OrderPages:
+    """The pages of orders of a coin or a pair, on one exchange or on all that are known."""
+    coin_of(symbol)
     most = None if max_rows is None else whole(max_rows, "max_rows", 1, 2**63 - 1)
-    return OrderPages(*bounds(start, end), _PAGE, most)
+    names = list(_EXCHANGES) if exchange is None else [exchange]
+    return OrderPages(names, *bounds(start, end), page=_PAGE, most=most, wanted=order_of(symbol))
 
 
 def coinglass_access(api_key: str | None, sides: str, **options: Unpack[VendorOptions]) -> CoinGlassDialect:
@@ -535,7 +573,13 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         return {"sides": self._dialect.sides}
 
     def heatmap(
-        self, symbol: str, range: CoinGlassRange = "24h", model: Literal[1, 2, 3] = 2, *, exchange: str | None = None
+        self,
+        symbol: str = "BTC",
+        range: CoinGlassRange = "24h",
+        model: Literal[1, 2, 3] = 2,
+        *,
+        exchange: str | None = None,
+        **others: Any,
     ) -> Heatmap:
         """Liquidation heatmap of a coin, or of a pair on one exchange.
 
@@ -549,6 +593,8 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
             Model of the service.
         exchange : str, optional
             Only this exchange, and its pair; without it all exchanges together.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -573,10 +619,17 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '1M', '3M', '6M', '1y'
         """
+        refuse_others("CoinGlass", "heatmap", others)
         return self._run(self._dialect.heatmap(symbol=symbol, range=range, model=model, exchange=exchange))
 
     def liqmap(
-        self, symbol: str, range: CoinGlassMapRange = "1d", *, exchange: str | None = None, price: float | None = None
+        self,
+        symbol: str = "BTC",
+        range: CoinGlassMapRange = "1d",
+        *,
+        exchange: str | None = None,
+        price: float | None = None,
+        **others: Any,
     ) -> LiquidationMap:
         """Liquidation levels by price and leverage.
 
@@ -590,6 +643,8 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
             Only this exchange, and its pair; without it all exchanges together.
         price : float, optional
             The current price, for a reply without one. Without a price ``sides`` is ``unknown``.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -614,9 +669,10 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '1d', '7d', '1M'
         """
+        refuse_others("CoinGlass", "liqmap", others)
         return self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, price=price))
 
-    def maxpain(self, symbol: str, range: CoinGlassPainRange = "24h") -> Record:
+    def maxpain(self, symbol: str = "BTC", range: CoinGlassPainRange = "24h", **others: Any) -> Record:
         """The strongest liquidation level on each side.
 
         Parameters
@@ -625,6 +681,8 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
         range : str
             Range of the levels.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -649,34 +707,45 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '12h', '24h', '48h', '3d', '7d', '14d', '1M'
         """
+        refuse_others("CoinGlass", "maxpain", others)
         return self._run(self._dialect.maxpain(symbol=symbol, range=range))
 
     def orders(
         self,
         symbol: str,
-        exchange: str,
+        exchange: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
         *,
-        min_usd: float | Decimal = 0,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
-        """The newest liquidation orders, at most 200.
+        """The newest liquidation orders.
 
         Parameters
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
-        min_usd : float or Decimal
+        exchange : str, optional
+            Only this exchange; without it all known ones, one after the other.
+        limit : int
+            Maximum number of rows, 1 to 1000.
+        offset : int
+            Number of newest rows to skip, 0 to 1000.
+        min_usd : float or Decimal, optional
             Only orders of at least this many USD.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
 
         Raises
         ------
@@ -695,17 +764,19 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         ...         print(error)
         min_usd: -1 is not allowed; allowed: USD from 0 on
         """
-        return self._run(self._dialect.orders(symbol=symbol, exchange=exchange, min_usd=min_usd, start=start, end=end))
+        refuse_others("CoinGlass", "orders", others)
+        return self._run(self._dialect.orders(symbol, exchange, limit, offset, min_usd=min_usd, start=start, end=end))
 
     def iter_orders(
         self,
         symbol: str,
-        exchange: str,
+        exchange: str | None = None,
         *,
-        min_usd: float | Decimal = 0,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         max_rows: int | None = None,
+        **others: Any,
     ) -> Iterator[dict[str, Any]]:
         """All liquidation orders, newest first, page by page.
 
@@ -713,14 +784,16 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
-        min_usd : float or Decimal
+        exchange : str, optional
+            Only this exchange; without it all known ones.
+        min_usd : float or Decimal, optional
             Only orders of at least this many USD.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
         max_rows : int, optional
             Stop after this many orders.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -744,38 +817,42 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         ...         print(error)
         max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
         """
-        pages = coinglass_pages(start, end, max_rows)
+        refuse_others("CoinGlass", "iter_orders", others)
+        pages = coinglass_pages(symbol, exchange, start, end, max_rows)
         while not pages.done:
-            page = self._run(self._dialect.orders(symbol, exchange, min_usd, pages.first, pages.end))
+            page = self._run(self._dialect.page(symbol, pages, min_usd))
             yield from pages.accept(page)
 
     def history(
         self,
         symbol: str,
+        *,
         exchange: str | Sequence[str] | None = None,
         interval: CoinGlassInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Liquidated USD by period.
 
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+            Coin, such as ``BTC``, for the sum over its markets; or a pair of one exchange, such as ``BTCUSDT``.
         exchange : str or sequence of str, optional
-            One exchange, for its pair; several, added up by the service; all known ones by default.
+            Only these exchanges, added up by the service; all known ones by default.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
-            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+            ``timestamp`` (start of the period), ``coin``, ``symbol``, ``long_usd``, ``short_usd``, ``total_usd``
+            (exact, USD), oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
 
         Raises
         ------
@@ -795,6 +872,7 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
         '1w'
         """
+        refuse_others("CoinGlass", "history", others)
         return self._run(
             self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
@@ -872,12 +950,13 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
 
     def bars(
         self,
-        symbol: str,
+        symbol: str = "BTC",
+        *,
         exchange: str = "binance",
         interval: CoinGlassInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Price bars of a pair.
 
@@ -889,8 +968,10 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
             The exchange.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -916,16 +997,18 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
         '1w'
         """
+        refuse_others("CoinGlass", "bars", others)
         return self._run(self._dialect.bars(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end))
 
     def open_interest(
         self,
-        symbol: str,
+        symbol: str = "BTC",
+        *,
         exchange: str = "binance",
         interval: CoinGlassInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Open interest of a pair, in USD.
 
@@ -937,8 +1020,10 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
             The exchange.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -964,6 +1049,7 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
         '1w'
         """
+        refuse_others("CoinGlass", "open_interest", others)
         return self._run(
             self._dialect.open_interest(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )

@@ -47,6 +47,7 @@ _PAIRS = (
 )  # fmt: skip
 _MOST_NAMES = 12
 _LEAST = 2
+_EVERYTHING = "all"
 
 
 @public_methods
@@ -62,7 +63,7 @@ class Comparison:
     symbol : str
         Coin, such as ``BTC``.
     range : str
-        Range of the maps.
+        Range that the sources were asked for, or that of the given maps.
     price : float
         The price that distances are measured from: the median of the prices of the maps.
     names : list of str
@@ -279,7 +280,9 @@ def _rows(columns: Iterable[tuple[str, str]], made: list[dict[str, Any]]) -> Row
 
 
 @public_call
-def compare(sources: object, symbol: str = "BTC", *, range: str = "1d", as_of: Instant | None = None) -> Comparison:
+def compare(
+    sources: object, symbol: str = "BTC", *, range: str | None = None, as_of: Instant | None = None
+) -> Comparison:
     """Compare liquidation maps of several sources: services, recordings, models, observed positions.
 
     Each map is put on one grid of distances from the price and divided by its sum there, because units of sources
@@ -296,8 +299,9 @@ def compare(sources: object, symbol: str = "BTC", *, range: str = "1d", as_of: I
         is fitted, else 2. To compare models, give maps of ``liqmap(model=)``; their ``view`` says what they count.
     symbol : str
         Coin, such as ``BTC``.
-    range : str
-        Range that sources are asked for.
+    range : str, optional
+        Range that sources are asked for; by default that of the given maps, if it is one and the same, else ``"1d"``. A
+        service with one map of all positions answers with it.
     as_of : int, datetime or str, optional
         Ask markets, clients and functions for the map of this instant; *now* by default.
 
@@ -329,6 +333,8 @@ def compare(sources: object, symbol: str = "BTC", *, range: str = "1d", as_of: I
     coin = coin_of(symbol)
     at = instant(as_of, "as_of")
     named = _named(sources)
+    given = {source.range for source in named.values() if isinstance(source, LiquidationMap | Heatmap)}
+    range = range or (given.pop() if len(given) == 1 else "1d")
     maps = {name: _map(source, name, coin, range, at) for name, source in named.items()}
     prices = [map.current_price for map in maps.values() if math.isfinite(map.current_price)]
     if not prices:
@@ -418,7 +424,9 @@ def _asked(source: Any, name: str, coin: str, range: str, at: int | None) -> Any
             raise BadQuery(msg, parameter="as_of")
         if inspect.iscoroutinefunction(ask):
             break
-        return ask(coin, **({"range": range} if "range" in taken else {}), **when)
+        # A service that has maps of all positions only is asked for these.
+        ranged = "range" in taken and taken["range"].default != _EVERYTHING
+        return ask(coin, **({"range": range} if ranged else {}), **when)
     if _is_function(source):
         from datetime import UTC
 

@@ -11,7 +11,7 @@ from .answers import Levels
 from .refusal import get, scalar, words
 from .reply import Get, Node, Reply
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
-from .vocabulary import coin_of, exchange_of, spelled, whole
+from .vocabulary import coin_of, exchange_of, refuse_others, spelled, whole
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -48,8 +48,9 @@ class DataMaxiDialect(Dialect):
         given = {name: value for name, value in query.items() if value is not None}
         return get(self.access, Get(f"/{path}", given, "a key"), verdict)
 
-    def liqmap(self, symbol: str, exchange: str, quote: str) -> Flow[LiquidationMap]:
+    def liqmap(self, symbol: str, range: str, exchange: str, quote: str) -> Flow[LiquidationMap]:
         """The modelled map of a pair by leverage."""
+        spelled(range, "range", {"all": "all"})
         name, spelling = exchange_of(exchange, _EXCHANGES)
         coin = coin_of(symbol)
         if not isinstance(quote, str) or not quote.isalnum():
@@ -173,17 +174,29 @@ class DataMaxi(BlockingVendor[DataMaxiDialect]):
 
     _connect = staticmethod(datamaxi_access)
 
-    def liqmap(self, symbol: str, *, exchange: str = "binance", quote: str = "USDT") -> LiquidationMap:
+    def liqmap(
+        self,
+        symbol: str = "BTC",
+        range: Literal["all"] = "all",
+        *,
+        exchange: str = "binance",
+        quote: str = "USDT",
+        **others: Any,
+    ) -> LiquidationMap:
         """The service's modelled map of a pair, by price and leverage.
 
         Parameters
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : {"all"}
+            The map is of all open interest; the service has no other range.
         exchange : str
-            The exchange.
+            The exchange; the service has no map of all together.
         quote : str
             Quote currency of the pair.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -207,7 +220,8 @@ class DataMaxi(BlockingVendor[DataMaxiDialect]):
         ...         print(error)
         symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
         """
-        return self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange, quote=quote))
+        refuse_others("DataMaxi", "liqmap", others)
+        return self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, quote=quote))
 
     def coins(self, range: DataMaxiWindow = "24h", limit: int | None = None) -> Rows[Any]:
         """Coins by liquidated USD, largest first.

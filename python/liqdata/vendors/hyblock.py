@@ -15,7 +15,7 @@ from .answers import Levels
 from .refusal import get, scalar, words
 from .reply import Get, Node, Reply
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
-from .vocabulary import bounds, coin_of, exchange_of, period, spelled, whole
+from .vocabulary import bounds, coin_alone, coin_of, exchange_of, period, refuse_others, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,19 +24,23 @@ if TYPE_CHECKING:
 
     from liqdata.results.map import LiquidationMap
     from liqdata.results.rows import Rows
-    from liqdata.types import Instant
+    from liqdata.types import Bound
 
     from .service import Flow, VendorOptions
 
 __all__ = ["Hyblock"]
 
 HyblockRange: TypeAlias = Literal["12h", "7d", "1w", "1M", "30d", "3M", "90d", "6M", "180d", "1y", "2y"]
+HyblockMapRange: TypeAlias = Literal["1d", "24h", "7d", "1w", "1M", "30d", "all"]
 HyblockInterval: TypeAlias = Literal["1m", "5m", "15m", "30m", "1h", "4h", "1d"]
 
 URL = "https://api.hyblockcapital.com/v2"
 TOKEN_URL = "https://auth-api.hyblockcapital.com"  # noqa: S105 - an address
 TOKEN_PATH = "/oauth2/token"  # noqa: S105 - a path
+_DAY = 24 * 60 * 60 * 1000
 _RANGES = {"12h": "12h", "7d": "7d", "1M": "1m", "3M": "3m", "6M": "6m", "1y": "1y", "2y": "2y"}
+_ALL = "all"
+_MAP_RANGES = {"1d": _DAY, "7d": 7 * _DAY, "1M": 30 * _DAY, _ALL: 0}
 _INTERVALS = {one: one for one in ("1m", "5m", "15m", "30m", "1h", "4h", "1d")}
 _EXCHANGES = {one: one for one in ("binance", "bybit", "okx", "bitmex", "bitget", "hyperliquid", "deribit")}
 _SIDES = "as the vendor spells them; whether they mean the position is not documented"
@@ -118,12 +122,12 @@ class HyblockDialect(Dialect):
         yield from self._tokens.token(renew=True)
         return (yield from get(self.access, request, verdict))
 
-    def heatmap(self, symbol: str, range: str, exchange: str) -> Flow[Heatmap]:
+    def heatmap(self, symbol: str, range: str, exchange: str | None) -> Flow[Heatmap]:
         """A heatmap of a coin on one exchange or several."""
         import numpy as np
 
         ours, theirs = spelled(range, "range", _RANGES)
-        name, spelling = exchange_of(exchange, _EXCHANGES)
+        names, spelling = _exchanges(exchange)
         coin = coin_of(symbol)
         reply = yield from self._get("liquidationHeatmap", exchange=spelling, lookback=theirs, coin=coin)
         cells: dict[tuple[tuple[float, float], int], float] = {}
@@ -146,50 +150,64 @@ class HyblockDialect(Dialect):
         matrix = np.zeros((len(bins), len(times)))
         for (where, at), amount in cells.items():
             matrix[rows[where], columns[at]] = amount
-        meta = meta_of(self.access, reply, exchange=name, units="relative", sides=_SIDES, by_side=sides)
+        meta = meta_of(self.access, reply, exchanges=names, units="relative", sides=_SIDES, by_side=sides)
         return Heatmap(
             symbol=coin, range=ours, model=0, updated_at=datetime_of(reply.answered_at), current_price=math.nan,
             prices=np.array([(low + high) / 2 for low, high in bins]), times=np.array(times, dtype="datetime64[ms]"),
             matrix=matrix, meta={**meta, "bins": np.array(bins), "columns": answers.AS_SENT},
         )  # fmt: skip
 
-    def liqmap(self, symbol: str, exchange: str) -> Flow[LiquidationMap]:
+    def liqmap(self, symbol: str, range: str, exchange: str | None) -> Flow[LiquidationMap]:
         """The open levels of a coin by leverage."""
-        name, spelling = exchange_of(exchange, _EXCHANGES)
+        ours, _ = spelled(range, "range", dict.fromkeys(_MAP_RANGES, ""))
+        names, spelling = _exchanges(exchange)
         coin = coin_of(symbol)
         reply = yield from self._get("liquidationLevels", coin=coin, exchange=spelling)
         levels = Levels()
         for row in data_of(reply):
+            if ours != _ALL:
+                created, at = (row.member(name).instant() for name in ("creationDate", "timestamp"))
+                if at - created > _MAP_RANGES[ours]:
+                    continue
             leverage = row.member("leverage").whole()
             levels.add(
                 row.member("price").price(), row.member("size").amount(), leverage, row.member("side").side().lower()
             )
-        meta = meta_of(self.access, reply, exchange=name, units="relative", sides=_SIDES)
-        return levels.map(symbol=coin, range="all", updated_at=reply.answered_at, price=math.nan, meta=meta)
+        meta = meta_of(self.access, reply, exchanges=names, units="relative", sides=_SIDES)
+        return levels.map(symbol=coin, range=ours, updated_at=reply.answered_at, price=math.nan, meta=meta)
 
-    def history(
-        self, symbol: str, exchange: str | None, interval: Any, *, start: Any, end: Any, limit: int
-    ) -> Flow[Rows[Any]]:
+    def history(self, symbol: str, exchange: str | None, interval: Any, *, start: Any, end: Any) -> Flow[Rows[Any]]:
         """Liquidations by period."""
         first, last = bounds(start, end)
         _, theirs = period(interval, _INTERVALS)
-        coin = coin_of(symbol)
-        reply = yield from self._get(
-            "liquidation", coin=coin, timeframe=theirs, sort="asc",
-            exchange=None if exchange is None else exchange_of(exchange, _EXCHANGES)[1],
-            startTime=None if first is None else str(first // 1000),
-            endTime=None if last is None else str(last // 1000), limit=str(whole(limit, "limit", 1, _MOST)),
-        )  # fmt: skip
-        made: list[dict[str, Any]] = [
-            {
-                "timestamp": row.member("openDate").instant(),
-                "symbol": coin,
-                **answers.totals(row.member("longLiquidation").amount(), row.member("shortLiquidation").amount()),
-            }
-            for row in data_of(reply)
-        ]
-        made.sort(key=lambda row: row["timestamp"])
-        return answers.rows(answers.HISTORY, made, meta_of(self.access, reply, units="usd"))
+        coin = coin_alone(symbol, "Hyblock", "")
+        made: dict[int, dict[str, Any]] = {}
+        while True:
+            reply = yield from self._get(
+                "liquidation", coin=coin, timeframe=theirs, sort="asc",
+                exchange=None if exchange is None else exchange_of(exchange, _EXCHANGES)[1],
+                startTime=None if first is None else str(first // 1000),
+                endTime=None if last is None else str(last // 1000), limit=str(_MOST),
+            )  # fmt: skip
+            page = [_period(row, coin) for row in data_of(reply)]
+            fresh = {row["timestamp"]: row for row in page if row["timestamp"] not in made}
+            made |= fresh
+            if first is None or not fresh or len(page) < _MOST:
+                break
+            first = max(made) + 1000
+        return answers.history([made[at] for at in sorted(made)], meta_of(self.access, reply, units="usd"))
+
+
+def _period(row: Node, coin: str) -> dict[str, Any]:
+    """The totals of a period."""
+    long, short = (row.member(name).amount() for name in ("longLiquidation", "shortLiquidation"))
+    return {"timestamp": row.member("openDate").instant(), "symbol": coin, **answers.totals(long, short)}
+
+
+def _exchanges(exchange: str | None) -> tuple[list[str], str]:
+    """Our names of an exchange, or of all known ones, and the list as the vendor spells it."""
+    found = [exchange_of(one, _EXCHANGES) for one in (_EXCHANGES if exchange is None else [exchange])]
+    return [name for name, _ in found], ",".join(spelling for _, spelling in found)
 
 
 def data_of(reply: Reply) -> list[Node]:
@@ -273,8 +291,10 @@ class Hyblock(BlockingVendor[HyblockDialect]):
             )
         )
 
-    def heatmap(self, symbol: str, range: HyblockRange = "7d", *, exchange: str = "binance") -> Heatmap:
-        """Liquidation heatmap of a coin on one exchange.
+    def heatmap(
+        self, symbol: str = "BTC", range: HyblockRange = "7d", *, exchange: str | None = None, **others: Any
+    ) -> Heatmap:
+        """Liquidation heatmap of a coin.
 
         Parameters
         ----------
@@ -282,8 +302,10 @@ class Hyblock(BlockingVendor[HyblockDialect]):
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
         range : str
             Range of the map.
-        exchange : str
-            The exchange.
+        exchange : str, optional
+            Only this exchange; all known ones by default, added up.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -309,17 +331,24 @@ class Hyblock(BlockingVendor[HyblockDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '12h', '7d', '1M', '3M', '6M', '1y', '2y'
         """
+        refuse_others("Hyblock", "heatmap", others)
         return self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
 
-    def liqmap(self, symbol: str, *, exchange: str = "binance") -> LiquidationMap:
+    def liqmap(
+        self, symbol: str = "BTC", range: HyblockMapRange = "1d", *, exchange: str | None = None, **others: Any
+    ) -> LiquidationMap:
         """Open liquidation levels by price and leverage.
 
         Parameters
         ----------
         symbol : str
             Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
+        range : str
+            Only levels that were created in this time before now.
+        exchange : str, optional
+            Only this exchange; all known ones by default, added up.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -343,38 +372,39 @@ class Hyblock(BlockingVendor[HyblockDialect]):
         ...         print(error)
         symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
         """
-        return self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange))
+        refuse_others("Hyblock", "liqmap", others)
+        return self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange))
 
     def history(
         self,
         symbol: str,
+        *,
         exchange: str | None = None,
         interval: HyblockInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-        limit: int = 1000,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
         """Liquidations by period.
 
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+            Coin, such as ``BTC``, for the sum over its markets.
         exchange : str, optional
             Only this exchange.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
-        limit : int
-            Maximum number of periods, 1 to 1000.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
-            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+            ``timestamp`` (start of the period), ``coin``, ``symbol``, ``long_usd``, ``short_usd``, ``total_usd``
+            (exact, USD), oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
 
         Raises
         ------
@@ -393,8 +423,7 @@ class Hyblock(BlockingVendor[HyblockDialect]):
         ...         print(error)
         interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '4h', '1d'
         """
+        refuse_others("Hyblock", "history", others)
         return self._run(
-            self._dialect.history(
-                symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, limit=limit
-            )
+            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )

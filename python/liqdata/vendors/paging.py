@@ -3,26 +3,112 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from liqdata.errors import UnexpectedReply
 
+from .vocabulary import means
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from liqdata.results.rows import Rows
 
 
+ORDERS_AT_ONCE = 1000
+"""Maximum number of rows of ``orders``, and of those that it skips."""
+
+
 class OrderPages:
+    """Pages of the orders of one exchange, or of several together, newest first.
+
+    Ask for ``exchange`` from ``first`` to ``end``, and ``accept`` the page, until it is ``done``.
+
+    Parameters
+    ----------
+    exchanges : sequence of str
+        The exchanges.
+    first, last : int, optional
+        The bounds of the orders, epoch milliseconds.
+    page : int, optional
+        Rows of a full page of the service, if that is known.
+    most : int, optional
+        Maximum number of orders.
+    wanted : callable, optional
+        Whether an order belongs to the answer.
+    """
+
+    def __init__(
+        self,
+        exchanges: Sequence[str],
+        first: int | None,
+        last: int | None,
+        *,
+        page: int | None,
+        most: int | None,
+        wanted: Callable[[dict[str, Any]], bool] = lambda _: True,
+    ) -> None:
+        self.first = first
+        self.left = math.inf if most is None else most
+        self.missing: list[str] = []
+        """The exchanges that the service does not have."""
+        self._wanted = wanted
+        self._asked = {name: ExchangePages(first, last, page) for name in exchanges}
+        self._waiting: dict[str, deque[dict[str, Any]]] = {name: deque() for name in exchanges}
+        self._next()
+
+    def _next(self) -> None:
+        empty = [name for name, pages in self._asked.items() if not pages.done and not self._waiting[name]]
+        self.done = not empty or self.left <= 0
+        self.exchange = empty[0] if empty else ""
+        self.end = self._asked[self.exchange].end if empty else None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether only one exchange is asked."""
+        return len(self._asked) == 1
+
+    def skip(self) -> None:
+        """Leave out the exchange, because the service does not have it."""
+        self.missing.append(self.exchange)
+        self._asked[self.exchange].done = True
+        self._next()
+
+    def accept(self, page: Rows[Any] | None) -> list[dict[str, Any]]:
+        """The orders that are known to be the next ones, after a page of the exchange.
+
+        ``None`` leaves out the exchange, because the service does not have it.
+        """
+        if page is None:
+            self.skip()
+        else:
+            name = self.exchange
+            # A service that ignores the exchange of a request would send the same orders for each of several.
+            fresh = (row for row in self._asked[name].accept(page) if self.is_alone or row["exchange"] == name)
+            self._waiting[name].extend(filter(self._wanted, fresh))
+            self._next()
+        found: list[dict[str, Any]] = []
+        while self.left > 0 and not self.exchange:
+            waiting = [rows for rows in self._waiting.values() if rows]
+            if not waiting:
+                break
+            found.append(max(waiting, key=lambda rows: rows[0]["timestamp"]).popleft())
+            self.left -= 1
+            self._next()
+        return found
+
+
+class ExchangePages:
     """Pages backwards through orders: each page ends at the oldest instant of the page before it.
 
     The pages overlap by that instant. Orders there may be equal, so they are counted, not compared.
     """
 
-    def __init__(self, first: int | None, last: int | None, page: int | None, most: int | None) -> None:
+    def __init__(self, first: int | None, last: int | None, page: int | None) -> None:
         self.first = first
         self.end = last
         self.page = page
-        self.left = math.inf if most is None else most
         self.done = False
         self._seen: Counter[tuple[Any, ...]] = Counter()
 
@@ -54,7 +140,17 @@ class OrderPages:
         self.end = oldest + 1
         self._seen = Counter({key: count for key, count in self._seen.items() if key[-1] <= self.end})
         self._seen.update(tuple(row.values()) for row in fresh if row["timestamp"] <= self.end)
-        fresh = fresh[: int(min(self.left, len(fresh)))]
-        self.left -= len(fresh)
-        self.done = self.done or self.left <= 0
         return fresh
+
+
+def order_of(symbol: str) -> Callable[[dict[str, Any]], bool]:
+    """Whether an order is of the requested coin or pair."""
+    known: dict[str, bool] = {}
+
+    def wanted(row: dict[str, Any]) -> bool:
+        pair = row["symbol"]
+        if pair not in known:
+            known[pair] = means(symbol, pair)
+        return known[pair]
+
+    return wanted

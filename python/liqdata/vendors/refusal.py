@@ -20,7 +20,8 @@ _SMALL = 4096  # bytes; a larger body is data
 _PLAN = re.compile(r"upgrade|plan|level|subscri|permission|access denied|vip|quota", re.IGNORECASE)
 _KEY = re.compile(r"key|unauthori[sz]ed|auth\b|token|credential|login", re.IGNORECASE)
 _EXCERPT = 2048
-_NO_PATH, _TOO_MANY, _PAYMENT = 404, 429, 402
+_NO_PATH, _TOO_MANY, _PAYMENT, _SERVER_ERROR = 404, 429, 402, 500
+_KIND = "_kind"
 
 
 def get(
@@ -106,7 +107,14 @@ def _refused(
     elif kind in {"key", "either"} and request.needs:
         what += f" (this needs {request.needs})"
     msg = f"{access.vendor} at {access.core.base_url} refused {request.path}: {what}: {stated}"
-    return Refused(msg, status=status, body=body, retry_after=None if error is None else error.retry_after)
+    found = Refused(msg, status=status, body=body, retry_after=None if error is None else error.retry_after)
+    found.__dict__[_KIND] = kind
+    return found
+
+
+def is_unknown(error: Refused) -> bool:
+    """Whether a refusal is neither of the key, nor of its plan, nor of the limit, but of what was asked."""
+    return error.__dict__.get(_KIND, "other") == "other" and error.status < _SERVER_ERROR
 
 
 def kind_of(status: int, code: str, reason: str) -> str:

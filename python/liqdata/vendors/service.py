@@ -137,16 +137,15 @@ class Access:
         """Remove keys from the texts of an error and of those it replaces; a service may repeat what it was sent."""
         found: BaseException | None = error
         while isinstance(found, LiqdataError):
-            for secret in self._secrets:
-                found.args = tuple(
-                    text.replace(secret, "***") if isinstance(text, str) else text for text in found.args
-                )
-                for name, value in vars(found).items():
-                    if isinstance(value, str):
-                        setattr(found, name, value.replace(secret, "***"))
+            found.args = tuple(self._without_keys(value) for value in found.args)
+            for name, value in vars(found).items():
+                setattr(found, name, self._without_keys(value))
             # Hidden by `from None`, but error trackers show it and tblib pickles it.
             found = found.__context__
         return error
+
+    def _without_keys(self, value: Any) -> Any:
+        return _core.without_secrets(value, self._secrets) if isinstance(value, str) else value
 
     def begin(self, request: Get) -> Callable[..., _core.Call]:
         """Start a call."""

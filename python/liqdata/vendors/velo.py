@@ -15,14 +15,14 @@ from . import answers
 from .refusal import get, scalar, words
 from .reply import Get, Node
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
-from .vocabulary import bounds, exchange_of, pair_of
+from .vocabulary import bounds, coin_alone, coin_of, exchange_of, is_pair, means, pair_of, refuse_others
 
 if TYPE_CHECKING:
     from datetime import timedelta
     from typing import Unpack
 
     from liqdata.results.rows import Rows
-    from liqdata.types import Instant
+    from liqdata.types import Bound
 
     from .service import Flow, VendorOptions
 
@@ -53,31 +53,39 @@ def verdict(body: Node) -> tuple[str, str] | None:
 class VeloDialect(Dialect):
     """The questions of Velo."""
 
-    def history(self, symbol: str, exchange: str, interval: Any, *, start: Any, end: Any, now: int) -> Flow[Rows[Any]]:
-        """Liquidated USD of a pair by period."""
+    def history(
+        self, symbol: str, exchange: str | None, interval: Any, *, start: Any, end: Any, now: int
+    ) -> Flow[Rows[Any]]:
+        """Liquidated USD by period: of a coin, added up, or of a pair on one exchange."""
         first, last = bounds(start, end)
         step = length(interval)
         last = now if last is None else last
         first = last - _PERIODS * step if first is None else first
-        ours, theirs = exchange_of(exchange, _EXCHANGES)
-        pair = pair_of(symbol)
-        made: list[dict[str, Any]] = []
-        begin, reach = first, _MOST // _VALUES * step
+        if exchange is None:
+            coin_alone(symbol, "Velo", ", or one exchange")
+        names = [exchange_of(one, _EXCHANGES) for one in (_EXCHANGES if exchange is None else [exchange])]
+        asked = pair_of(symbol) if is_pair(symbol) else coin_of(symbol)
+        about = {"products": asked} if is_pair(symbol) else {"coins": asked}
+        made: dict[tuple[Any, ...], dict[str, Any]] = {}
+        begin, reach = first, _MOST // (_VALUES * len(names)) * step
         while True:
             until = min(begin + reach, last)
             query = {
-                "type": "futures", "exchanges": theirs, "products": pair, "columns": f"{_SHORT},{_LONG}",
-                "begin": str(begin), "end": str(until), "resolution": str(step // 60_000),
+                "type": "futures", "exchanges": ",".join(theirs for _, theirs in names), **about,
+                "columns": f"{_SHORT},{_LONG}", "begin": str(begin), "end": str(until),
+                "resolution": str(step // 60_000),
             }  # fmt: skip
             reply = yield from get(self.access, Get("/rows", query, "a plan with this range of history"), verdict)
-            made += [row for row in _rows(reply.body) if begin <= row["timestamp"] and row["symbol"] == pair]
+            for row in _rows(reply.body):
+                if begin <= row["timestamp"] and means(symbol, row["symbol"]):
+                    made[row["timestamp"], row.pop("venue"), row["symbol"]] = row
             begin = until
             if begin >= last:
                 break
-        once = {row["timestamp"]: row for row in made}
-        ordered = [once[at] for at in sorted(once)]
-        meta = meta_of(self.access, reply, exchange=ours, pair=pair, units="usd", sides=_SIDES)
-        return answers.rows(answers.HISTORY, ordered, meta)
+        ordered = answers.added_up(made.values(), asked)
+        ours = [name for name, _ in names]
+        meta = meta_of(self.access, reply, exchanges=ours, units="usd", sides=_SIDES)
+        return answers.history(ordered, meta)
 
 
 def _rows(body: bytes) -> list[dict[str, Any]]:
@@ -107,6 +115,7 @@ def _rows(body: bytes) -> list[dict[str, Any]]:
             {
                 "timestamp": row.member("time").instant(),
                 "symbol": row.member("product").text(),
+                "venue": row.optional("exchange") and row.member("exchange").text(),
                 **answers.totals(long, short),
             }
         )
@@ -164,30 +173,33 @@ class Velo(BlockingVendor[VeloDialect]):
     def history(
         self,
         symbol: str,
-        exchange: VeloExchange = "binance",
-        interval: str | timedelta = "1h",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        exchange: VeloExchange | None = None,
+        interval: str | timedelta = "1h",
+        start: Bound | None = None,
+        end: Bound | None = None,
+        **others: Any,
     ) -> Rows[Any]:
-        """Liquidated USD of a pair by period.
+        """Liquidated USD by period.
 
         Parameters
         ----------
         symbol : str
-            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
-        exchange : str
-            The exchange.
+            Coin, such as ``BTC``, for the sum over its markets; or a pair of one exchange, such as ``BTCUSDT``.
+        exchange : str, optional
+            Only this exchange; all known ones by default.
         interval : str or timedelta
             Length of a period.
-        start, end : int, datetime or str, optional
-            Only rows until this instant; *now* by default.
+        start, end : int, datetime, str or timedelta, optional
+            Only this time: from ``start`` to ``end``. Without a start, the last 1000 periods.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
-            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+            ``timestamp`` (start of the period), ``coin``, ``symbol``, ``long_usd``, ``short_usd``, ``total_usd``
+            (exact, USD), oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
 
         Raises
         ------
@@ -204,9 +216,10 @@ class Velo(BlockingVendor[VeloDialect]):
         ...         service.history("BTC", interval="2s")
         ...     except ValueError as error:
         ...         print(error)
-        interval: '2s' is not allowed; allowed: whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a
-        timedelta, or milliseconds
+        interval: '2s' is not allowed; allowed: whole minutes, such as "5m", "4h", "1d", "1w", a timedelta, or
+        milliseconds
         """
+        refuse_others("Velo", "history", others)
         return self._run(
             self._dialect.history(
                 symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import time
 from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
-from liqdata.calls.arguments import instant, length
+from liqdata.calls.arguments import length, resolved
 from liqdata.errors import BadQuery
 
 if TYPE_CHECKING:
@@ -91,8 +93,56 @@ def whole(value: object, parameter: str, least: int, most: int) -> int:
 
 def bounds(start: Any, end: Any) -> tuple[int | None, int | None]:
     """The bounds of a time range, epoch milliseconds."""
-    first, last = instant(start, "start"), instant(end, "end")
-    if first is not None and last is not None and last <= first:
-        msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
-        raise BadQuery(msg, parameter="end")
-    return first, last
+    return resolved(start, end, int(time.time() * 1000))
+
+
+def is_pair(symbol: object) -> bool:
+    """Whether a symbol is a pair, not a coin."""
+    text = _text(symbol, "symbol", "a coin, such as BTC, or a pair, such as BTCUSDT")
+    coin, _, quote, *_ = _core.symbol(text)
+    return quote is not None and text.upper() != coin
+
+
+def coin_alone(symbol: object, vendor: str, otherwise: str) -> str:
+    """The coin of a query that the vendor cannot answer for a pair.
+
+    Raises
+    ------
+    BadQuery
+        For a pair; ``otherwise`` says what is allowed besides a coin.
+    """
+    if is_pair(symbol):
+        msg = f"symbol: {symbol!r} is a pair, and {vendor} adds up all pairs of a coin; allowed: a coin, such as "
+        raise BadQuery(f"{msg}{coin_of(symbol)!r}{otherwise}", parameter="symbol")
+    return coin_of(symbol)
+
+
+def means(symbol: object, sent: str) -> bool:
+    """Whether a pair that a vendor sends belongs to the requested coin or pair."""
+    asked, other = (_core.symbol(str(one)) for one in (symbol, sent))
+    return asked[0] == other[0] and (not is_pair(symbol) or asked[2] == other[2])
+
+
+def refuse_others(vendor: str, method: str, others: Mapping[str, Any]) -> None:
+    """Refuse the parameters of other sources that the service of a vendor does not have.
+
+    Raises
+    ------
+    BadQuery
+        For a value that is not the default of the other sources.
+    TypeError
+        For a name that no source has.
+    """
+    if not others:
+        return
+    from liqdata.queries import Queries
+
+    known = inspect.signature(getattr(Queries, method)).parameters
+    for name, value in others.items():
+        if name not in known:
+            msg = f"{method}() got an unexpected keyword argument {name!r}"
+            raise TypeError(msg)
+        default = known[name].default
+        if value is not None and value != default and (not isinstance(default, tuple) or (value,) != default):
+            msg = f"{name}: {vendor} cannot answer {method} by it; allowed: {default!r}"
+            raise BadQuery(msg, parameter=name)

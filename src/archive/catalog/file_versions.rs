@@ -68,6 +68,16 @@ pub(crate) fn all(journal: &Connection) -> rusqlite::Result<Vec<(String, Generat
         .collect()
 }
 
+/// Paths of the superseded segments.
+pub(crate) fn superseded(journal: &Connection) -> rusqlite::Result<Vec<String>> {
+    journal
+        .prepare_cached(
+            "SELECT path FROM generations WHERE superseded_at IS NOT NULL ORDER BY path",
+        )?
+        .query_map([], |line| line.get(0))?
+        .collect()
+}
+
 /// Records the time range in which a segment is valid.
 ///
 /// Does nothing if `version` is the default, which a segment without versions has.

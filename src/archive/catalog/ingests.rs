@@ -272,6 +272,19 @@ pub(crate) fn incomplete(journal: &Connection) -> rusqlite::Result<Vec<String>> 
         .collect()
 }
 
+/// Whether an ingest may have orders between two instants, both inclusive; includes undone ingests.
+pub(crate) fn has_orders(
+    journal: &Connection,
+    first: Millis,
+    last: Millis,
+) -> rusqlite::Result<bool> {
+    journal
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM ingests WHERE orders > 0 AND first <= ?2 AND last >= ?1)",
+        )?
+        .query_row([first.0, last.0], |line| line.get(0))
+}
+
 /// Records that an ingest was undone.
 pub(crate) fn set_undone(journal: &Connection, id: &str, at: Millis) -> rusqlite::Result<()> {
     journal

@@ -552,7 +552,7 @@ pub(crate) fn fault_of(
     if let Some(fault) = fault_at(folder, part)? {
         return Ok(Some(fault));
     }
-    let mut file = match File::open(folder.join(&part.path)) {
+    let mut file = match files::at_segment(folder, &part.path, |path| File::open(path)) {
         Ok(file) => file,
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
             return Ok(Some(MISSING.to_owned()));
@@ -566,13 +566,15 @@ pub(crate) fn fault_of(
 ///
 /// Returns the fault, if any. A link, a pipe or a file with another length is a fault.
 pub(crate) fn fault_at(folder: &Path, part: &SegmentEntry) -> std::io::Result<Option<String>> {
-    if let Some(link) = files::link_in(folder, Path::new(&part.path))? {
-        return Ok(Some(format!(
-            "{} is a link, which is not followed",
-            link.strip_prefix(folder).unwrap_or(&link).display()
-        )));
+    for path in [&part.path, &files::superseded(&part.path)] {
+        if let Some(link) = files::link_in(folder, Path::new(path))? {
+            return Ok(Some(format!(
+                "{} is a link, which is not followed",
+                link.strip_prefix(folder).unwrap_or(&link).display()
+            )));
+        }
     }
-    match fs::symlink_metadata(folder.join(&part.path)) {
+    match files::at_segment(folder, &part.path, |path| fs::symlink_metadata(path)) {
         Ok(found) if !found.is_file() => Ok(Some("it is not a regular file".to_owned())),
         Ok(found) => Ok(other_length(found.len(), part)),
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {

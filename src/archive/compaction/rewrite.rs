@@ -1,8 +1,9 @@
 //! Replaces segments by new ones, in one transaction.
 //!
 //! A segment never changes and is never deleted. New rows go into new segments, and one transaction supersedes the old
-//! segments. These stay for reads as of an earlier instant. Superseded journal rows are also moved into superseded
-//! segments. After a crash at any step, either the whole change is stored or none of it.
+//! segments. These stay for reads as of an earlier instant, but move to another folder, so that other engines read only
+//! valid rows. Superseded journal rows are also moved into superseded segments. After a crash at any step, either the
+//! whole change is stored or none of it; the next open moves the files.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -18,7 +19,7 @@ use crate::archive::catalog::manifest::{Partition, SegmentEntry, SegmentState, V
 use crate::archive::catalog::stats;
 use crate::archive::clock::wall_clock;
 use crate::archive::compaction::compactor::{divide, of_fault};
-use crate::archive::files::SegmentStep;
+use crate::archive::files::{self, SegmentStep};
 use crate::archive::journal::database;
 use crate::archive::rows::row::Row;
 use crate::archive::segment::atomic_write::place_all;
@@ -35,6 +36,17 @@ struct NewSegment {
     venues: Venues,
     is_superseded: bool,
     bytes: Vec<u8>,
+}
+
+impl NewSegment {
+    /// Path of the file, relative to the archive's folder.
+    fn place(&self) -> String {
+        if self.is_superseded {
+            files::superseded(&self.entry.path)
+        } else {
+            self.entry.path.clone()
+        }
+    }
 }
 
 /// The segments to write and to supersede, and the journal rows to delete.
@@ -109,8 +121,9 @@ impl Rewrite {
         match &outcome {
             Ok(_) => {
                 writer.copy_versions();
+                writer.move_superseded(self.replaced.iter().map(String::as_str));
                 for one in &self.made {
-                    let path = writer.store.folder.join(&one.entry.path);
+                    let path = writer.store.folder.join(one.place());
                     done(SegmentStep::Committed, &path);
                 }
             }
@@ -141,10 +154,11 @@ impl Rewrite {
                 .iter_mut()
                 .map(|one| mem::take(&mut one.bytes))
                 .collect();
-            let files: Vec<(&Path, &[u8])> = some
+            let places: Vec<String> = some.iter().map(NewSegment::place).collect();
+            let files: Vec<(&Path, &[u8])> = places
                 .iter()
                 .zip(&bytes)
-                .map(|(one, bytes)| (Path::new(&one.entry.path), bytes.as_slice()))
+                .map(|(place, bytes)| (Path::new(place), bytes.as_slice()))
                 .collect();
             for (relative, _) in &files {
                 done(SegmentStep::Intended, &base.join(relative));

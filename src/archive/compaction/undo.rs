@@ -1,7 +1,7 @@
 //! Undo of an ingest: supersedes the rows that only the ingest delivered.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::Connection;
 
@@ -202,18 +202,17 @@ fn rows_of<R: Row>(writer: &WriteStore, segment: &SegmentEntry) -> Result<Vec<R>
         .map_err(|fault| of_fault(&path, fault))
 }
 
-/// Keys of all undone rows of a partition, from any ingest.
-pub(crate) fn undone_keys<R: Row>(
+/// All undone rows of a partition, from any ingest.
+pub(crate) fn undone_rows<R: Row>(
     writer: &WriteStore,
     partition: Partition,
-) -> Result<BTreeSet<String>, ArchiveError> {
+) -> Result<Vec<R>, ArchiveError> {
     let segments = writer
         .store
         .ask(|journal| manifest::undone(journal, R::TABLE, partition))?;
-    let mut keys = BTreeSet::new();
+    let mut undone = Vec::new();
     for segment in segments {
-        let rows = rows_of::<R>(writer, &segment)?;
-        keys.extend(rows.iter().map(Row::key));
+        undone.extend(rows_of::<R>(writer, &segment)?);
     }
-    Ok(keys)
+    Ok(undone)
 }

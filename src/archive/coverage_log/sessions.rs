@@ -33,7 +33,7 @@ pub enum GapCause {
     Pending,
     /// The exchange's sequence numbers show that messages are missing.
     SequenceHole,
-    /// The unit check failed, so the rows of the exchange may be wrong.
+    /// The side of the rows was in doubt. Only earlier versions record this cause.
     Doubtful,
     /// A file or a row of the archive is damaged.
     Damage,

@@ -13,7 +13,7 @@ use rusqlite::{Connection, Transaction, params};
 
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, SegmentState};
-use crate::archive::catalog::{ingests, manifest_entry, stats};
+use crate::archive::catalog::{file_versions, ingests, manifest_entry, stats};
 use crate::archive::coverage_log::events;
 use crate::archive::filter::Filter;
 use crate::archive::integrity::verify;
@@ -45,8 +45,10 @@ pub struct ExportSelection {
 /// A segment in the manifest of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedFile {
-    /// Path below the archive's folder, with `/` as separator.
+    /// Path in the manifest, with `/` as separator.
     pub path: String,
+    /// Path below the archive's folder; differs from `path` if the segment is superseded.
+    pub place: String,
     /// Table of the rows: `orders`, `bars`, `open_interest`, `maps` or `positions`.
     pub holds: String,
     /// Number of rows in the segment.
@@ -130,10 +132,18 @@ pub(crate) fn lists(store: &Store) -> Result<ArchiveContents, ArchiveError> {
             closed: stats::closed(journal)?,
             ..ArchiveContents::default()
         };
+        let superseded: BTreeSet<String> =
+            file_versions::superseded(journal)?.into_iter().collect();
         for state in [SegmentState::Active, SegmentState::Quarantined] {
             for part in manifest::all(journal, state)? {
+                let place = if superseded.contains(&part.path) {
+                    files::superseded(&part.path)
+                } else {
+                    part.path.clone()
+                };
                 lists.files.push(ExportedFile {
                     path: part.path,
+                    place,
                     holds: part.holds,
                     rows: part.rows,
                     bytes: part.bytes,

@@ -2,7 +2,7 @@
 //!
 //! Each row is stored once, and a time range is covered if any of the archives covers it. The segments of a day that
 //! only one archive has are hard-linked. A day that several archives have is merged by key and written to new segments.
-//! Of several rows with the same key, the row that was received first is stored. A read as of an instant therefore
+//! Orders of different sources are merged by their values. Of several rows of one event, the row that was received first is stored. A read as of an instant therefore
 //! returns all rows that any archive contained at that instant. The list of ingests is not copied, so no row of a
 //! merged archive can be undone.
 
@@ -33,6 +33,7 @@ use crate::archive::files;
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::segment_check;
 use crate::archive::rows::bars::BarRow;
+use crate::archive::rows::key_index::KeyIndex;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
@@ -198,11 +199,7 @@ impl Merge<'_> {
         for line in &mut listed {
             line.part.ingest = None;
             if line.state == SegmentState::Active {
-                link(
-                    from.path(),
-                    self.writer.store.path(),
-                    Path::new(&line.part.path),
-                )?;
+                link(from.path(), self.writer.store.path(), &line.part.path)?;
             }
         }
         self.writer.change(|journal| {
@@ -245,12 +242,10 @@ impl Merge<'_> {
             };
             let mut first: HashMap<String, R> = HashMap::new();
             for archive in several {
-                for row in table_scan::read_day::<R>(archive, day, &filter)?.rows {
-                    let known = first.get(&row.key()).map(Row::received_at);
-                    if known.is_none_or(|known| row.received_at() < known) {
-                        first.insert(row.key(), row);
-                    }
-                }
+                add_rows(
+                    &mut first,
+                    table_scan::read_day::<R>(archive, day, &filter)?.rows,
+                );
             }
             self.write(day, first.into_values().collect())?;
         }
@@ -441,6 +436,50 @@ impl Merge<'_> {
     }
 }
 
+/// Adds the rows of an archive to those of the archives before it, by key.
+///
+/// Of two rows with one key, or of two sources with the same values, the row that was received first stays. Sources are
+/// matched by count, as in an import.
+fn add_rows<R: Row>(first: &mut HashMap<String, R>, rows: Vec<R>) {
+    let mut events = KeyIndex::with_capacity(0);
+    let mut before: Vec<Option<String>> = Vec::new();
+    if R::HAS_SOURCES {
+        for (key, row) in &*first {
+            events.add(events.hash_event(row));
+            before.push(Some(key.clone()));
+        }
+    }
+    let known: BTreeSet<String> = rows.iter().map(Row::key).collect();
+    for row in rows {
+        let key = row.key();
+        let mut same = first.contains_key(&key).then(|| key.clone());
+        if same.is_none() && R::HAS_SOURCES {
+            let place = events.of(events.hash_event(&row)).find(|place| {
+                let other = before.get(*place).and_then(Option::as_ref);
+                other.is_some_and(|other| {
+                    !known.contains(other)
+                        && first
+                            .get(other)
+                            .is_some_and(|other| other.is_same_event(&row, false))
+                })
+            });
+            same = place.and_then(|place| before.get_mut(place)?.take());
+        }
+        match same {
+            None => drop(first.insert(key, row)),
+            Some(same) => {
+                if first
+                    .get(&same)
+                    .is_some_and(|known| row.received_at() < known.received_at())
+                {
+                    first.remove(&same);
+                    first.insert(key, row);
+                }
+            }
+        }
+    }
+}
+
 /// Number of leading rows that fit into one segment; at least 1.
 fn fitting<R: Row>(rows: &[R]) -> usize {
     let mut taken = 0_usize;
@@ -455,7 +494,10 @@ fn fitting<R: Row>(rows: &[R]) -> usize {
 /// Hard-links a segment into another archive, or copies it if a hard link is impossible.
 ///
 /// A missing segment is skipped; checks of the new archive report it as damaged.
-fn link(from: &Path, into: &Path, relative: &Path) -> Result<(), ArchiveError> {
+fn link(from: &Path, into: &Path, segment: &str) -> Result<(), ArchiveError> {
+    let moved = files::superseded(segment);
+    let is_moved = fs::symlink_metadata(from.join(segment)).is_err();
+    let relative = Path::new(if is_moved { moved.as_str() } else { segment });
     files::refuse_link(from, relative)?;
     let (from, to) = (from.join(relative), into.join(relative));
     if let Some(folder) = to.parent() {

@@ -22,6 +22,7 @@ use crate::archive::group_commit::write_queue::{
     PendingReply, QueueCapacity, QueueMessage, QueueState, QueuedBatch, RefusedRange, WriteQueue,
     WriterSide, WriterTask, count,
 };
+use crate::archive::import::collected;
 use crate::archive::writer::Writer;
 
 /// Reason of the gap for batches that a full queue refused.
@@ -317,7 +318,7 @@ impl CommitLoop {
                 return;
             }
             let gaps: Vec<Gap> = refused.iter().flat_map(gaps).collect();
-            let fault = match self.writer.write.append_all(&batches, &gaps) {
+            let fault = match collected::append_all(&mut self.writer.write, &batches, &gaps) {
                 Ok(acknowledged) => {
                     let mut shared = self.lock();
                     shared.forget(&refused);

@@ -1,19 +1,23 @@
 //! Comparison of imported rows with stored rows.
 //!
 //! The known rows are the stored rows of a partition and the rows of the import that were compared before.
+//!
+//! Rows with the key of a known row repeat it. Rows of different sources are then matched by their values and by count:
+//! each known row repeats at most one row of each other source. Rows with known keys are matched first, so the sequence
+//! of rows does not matter.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Partition, SegmentState};
-use crate::archive::compaction::undo::undone_keys;
+use crate::archive::compaction::undo::undone_rows;
 use crate::archive::integrity::segment_check;
 use crate::archive::integrity::verify;
 use crate::archive::rows::key_index::KeyIndex;
-use crate::archive::rows::row::Row;
+use crate::archive::rows::row::{KeySource, Row};
 use crate::archive::scan::table_scan;
 use crate::archive::store::write_store::WriteStore;
 use crate::model::{Cell, Column, FixedPoint, Value, Visitor};
@@ -31,6 +35,9 @@ const PROVENANCE: [&str; 7] = [
     "group_id",
 ];
 
+/// Maximum number of known rows with equal values that a row is compared with.
+const MOST_EQUAL: usize = 1024;
+
 /// How a row compares with the known rows.
 pub(crate) enum Comparison {
     /// No known row has its key.
@@ -39,6 +46,10 @@ pub(crate) enum Comparison {
     Repeated(RowOrigin),
     /// A known row has its key but other values; contains an error message.
     Different(String),
+    /// No known row has its key, but a known row of another source has its values.
+    ///
+    /// [`PartitionRows::match_source`] decides once all keys are compared.
+    OfAnotherSource,
 }
 
 /// Where a known row is from.
@@ -57,8 +68,16 @@ pub(crate) struct PartitionRows<R> {
     /// The rows after the last end are new.
     stored: Vec<(Option<String>, usize)>,
     index: KeyIndex,
-    /// Keys of stored rows that were undone.
-    undone: BTreeSet<String>,
+    /// The same rows by their values, if rows of different sources are compared by these.
+    events: KeyIndex,
+    /// Keys of stored rows that were undone, and hashes of their values.
+    undone: (BTreeSet<String>, HashSet<u64>),
+    /// Id of the ingest that the compared rows belong to.
+    own: Option<String>,
+    /// For each known row, the sources that have a row with its key or its values, as bits.
+    taken: Vec<u8>,
+    /// Hashes of the keys of rows that are not stored, because they repeat a row with another key.
+    matched: HashSet<u64>,
 }
 
 impl<R: Row> PartitionRows<R> {
@@ -69,6 +88,7 @@ impl<R: Row> PartitionRows<R> {
         writer: &mut WriteStore,
         partition: Partition,
         more: usize,
+        own: Option<&str>,
     ) -> Result<Self, ArchiveError> {
         let day = partition.day;
         let segments = writer
@@ -83,25 +103,48 @@ impl<R: Row> PartitionRows<R> {
         }
         let by_ingest = table_scan::rows_by_ingest::<R>(&writer.store, partition)?;
         let count: usize = by_ingest.values().map(Vec::len).sum();
+        let events = if R::HAS_SOURCES { count + more } else { 0 };
         let mut known = Self {
             rows: Vec::with_capacity(count),
             stored: Vec::new(),
             index: KeyIndex::with_capacity(count + more),
-            undone: undone_keys::<R>(writer, partition)?,
+            events: KeyIndex::with_capacity(events),
+            undone: (BTreeSet::new(), HashSet::new()),
+            own: own.map(str::to_owned),
+            taken: Vec::with_capacity(events),
+            matched: HashSet::new(),
         };
         for (ingest, rows) in by_ingest {
             for row in rows {
-                known.index.add(known.index.hash(&row));
-                known.rows.push(row);
+                known.add(known.index.hash(&row), row);
             }
             known.stored.push((ingest, known.rows.len()));
+        }
+        for row in undone_rows::<R>(writer, partition)? {
+            if R::HAS_SOURCES {
+                known.undone.1.insert(known.events.hash_event(&row));
+            }
+            known.undone.0.insert(row.key());
         }
         Ok(known)
     }
 
-    /// Whether a row with this key was stored by an ingest that was undone.
+    /// Adds a known row, with the hash of its key.
+    fn add(&mut self, hash: u64, row: R) {
+        self.index.add(hash);
+        if R::HAS_SOURCES {
+            self.events.add(self.events.hash_event(&row));
+            self.taken.push(0);
+        }
+        self.rows.push(row);
+    }
+
+    /// Whether a row with this key or, from another source, these values was stored by an ingest that was undone.
     pub(crate) fn was_undone(&self, row: &R) -> bool {
-        !self.undone.is_empty() && self.undone.contains(&row.key())
+        let (keys, events) = &self.undone;
+        !keys.is_empty()
+            && (keys.contains(&row.key())
+                || R::HAS_SOURCES && events.contains(&self.events.hash_event(row)))
     }
 
     fn origin(&self, place: usize) -> RowOrigin {
@@ -109,6 +152,40 @@ impl<R: Row> PartitionRows<R> {
         stored.map_or(RowOrigin::Given, |(ingest, _)| {
             RowOrigin::Stored(ingest.clone())
         })
+    }
+
+    /// Whether this import delivered a known row.
+    fn is_own(&self, place: usize) -> bool {
+        match self.stored.iter().find(|(_, end)| place < *end) {
+            None => true,
+            Some((ingest, _)) => ingest.is_some() && *ingest == self.own,
+        }
+    }
+
+    /// Place of the known row of another source with the values of a row, if no row of its own source has taken it.
+    fn of_another_source(&self, row: &R) -> Option<usize> {
+        if !R::HAS_SOURCES {
+            return None;
+        }
+        let source = bit(row.key_source());
+        let is_taken = |place: usize| {
+            self.taken
+                .get(place)
+                .is_some_and(|taken| taken & source > 0)
+        };
+        let places = self.events.of(self.events.hash_event(row));
+        places.take(MOST_EQUAL).find(|place| {
+            self.rows.get(*place).is_some_and(|known| {
+                !is_taken(*place) && known.is_same_event(row, self.is_own(*place))
+            })
+        })
+    }
+
+    /// Records that a row of the same source as `row` has the key or the values of a known row.
+    fn take(&mut self, place: usize, row: &R) {
+        if let Some(taken) = self.taken.get_mut(place) {
+            *taken |= bit(row.key_source());
+        }
     }
 
     /// Compares a row with the known rows; a new row becomes a known row.
@@ -127,17 +204,56 @@ impl<R: Row> PartitionRows<R> {
             stored.find(|(_, known)| known.is_spelled_otherwise(&row))
         });
         let Some((place, same)) = same else {
-            self.index.add(hash);
-            self.rows.push(row);
+            if self.of_another_source(&row).is_some() {
+                return Comparison::OfAnotherSource;
+            }
+            self.add(hash, row);
             return Comparison::New;
         };
-        if content(same) == content(&row) {
+        // A key of values has all of them, except the value in USD, which sources round differently.
+        let has_values = R::HAS_SOURCES && row.key_source() == KeySource::Values;
+        if has_values || content(same) == content(&row) {
+            self.take(place, &row);
             return Comparison::Repeated(self.origin(place));
         }
         let (symbol, at) = (row.symbol(), row.timestamp());
         Comparison::Different(format!(
             "the archive has {symbol} at {at} with other values"
         ))
+    }
+
+    /// Matches a row with a known row of another source; a row without one becomes a known row.
+    ///
+    /// The keys of all rows must have been compared before.
+    pub(crate) fn match_source(&mut self, row: R) -> Comparison {
+        let hash = self.index.hash(&row);
+        let mut hasher = DefaultHasher::new();
+        row.key().hash(&mut hasher);
+        let key = hasher.finish();
+        let has_key = |place: usize| {
+            self.rows
+                .get(place)
+                .is_some_and(|known: &R| known.has_key_of(&row))
+        };
+        if self.index.of(hash).any(has_key) || self.matched.contains(&key) {
+            return Comparison::Repeated(RowOrigin::Given);
+        }
+        let Some(place) = self.of_another_source(&row) else {
+            self.add(hash, row);
+            return Comparison::New;
+        };
+        self.take(place, &row);
+        self.matched.insert(key);
+        Comparison::Repeated(self.origin(place))
+    }
+}
+
+/// The bit of a source in [`PartitionRows::taken`].
+fn bit(source: KeySource) -> u8 {
+    match source {
+        KeySource::Exchange => 1,
+        KeySource::Values => 2,
+        KeySource::Other => 4,
     }
 }
 

@@ -351,27 +351,38 @@ impl<'a> Import<'a> {
         partition: Partition,
         rows: &[usize],
     ) -> Result<(Vec<usize>, Vec<usize>), ArchiveError> {
-        let mut known = PartitionRows::<T::Row>::read(self.writer, partition, rows.len())?;
         let own = self.scope.ingest.map(|ingest| ingest.id.as_str());
+        let mut known = PartitionRows::<T::Row>::read(self.writer, partition, rows.len(), own)?;
         let (mut new, mut replacing) = (Vec::with_capacity(rows.len()), Vec::new());
-        for number in rows {
-            let Some(row) = table.row(*number) else {
-                continue;
-            };
-            let was_undone = known.was_undone(&row);
-            match known.compare(row) {
-                Comparison::New if was_undone => replacing.push(*number),
-                Comparison::New => new.push(*number),
-                Comparison::Repeated(origin) => {
-                    self.outcome.repeated += 1;
-                    if let RowOrigin::Stored(ingest) = origin
-                        && (ingest.is_none() || ingest.as_deref() != own)
-                    {
-                        self.counts.add_repeat(ingest.as_deref());
+        let mut unmatched = Vec::new();
+        // Rows with known keys take their stored rows first, then rows of other sources take the rest.
+        for (numbers, has_keys) in [(rows, true), (&[][..], false)] {
+            let later = mem::take(&mut unmatched);
+            for number in numbers.iter().chain(&later) {
+                let Some(row) = table.row(*number) else {
+                    continue;
+                };
+                let was_undone = known.was_undone(&row);
+                let compared = if has_keys {
+                    known.compare(row)
+                } else {
+                    known.match_source(row)
+                };
+                match compared {
+                    Comparison::New if was_undone => replacing.push(*number),
+                    Comparison::New => new.push(*number),
+                    Comparison::OfAnotherSource => unmatched.push(*number),
+                    Comparison::Repeated(origin) => {
+                        self.outcome.repeated += 1;
+                        if let RowOrigin::Stored(ingest) = origin
+                            && (ingest.is_none() || ingest.as_deref() != own)
+                        {
+                            self.counts.add_repeat(ingest.as_deref());
+                        }
                     }
-                }
-                Comparison::Different(message) => {
-                    self.reject::<T::Row>(*number, T::Row::COIN, message, true);
+                    Comparison::Different(message) => {
+                        self.reject::<T::Row>(*number, T::Row::COIN, message, true);
+                    }
                 }
             }
         }

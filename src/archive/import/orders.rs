@@ -16,11 +16,11 @@ use crate::archive::import::column_table::{
     ColumnTable, NameIndex, attos, is_time, segment_columns, spelled, taken,
 };
 use crate::archive::import::covered_time::CoveredTime;
-use crate::archive::rows::orders::{MAX_ORDER_USD, OrderRow};
-use crate::archive::rows::row::{Fault, check_time};
+use crate::archive::rows::orders::{MAX_ORDER_USD, OrderRow, source_of_key};
+use crate::archive::rows::row::{Fault, KeySource, check_time};
 use crate::model::{
     Completeness, DecimalColumn, FixedPoint, Labels, Millis, Order, Side, Symbol, Vocabulary,
-    coin_of_pair, exchange_name, is_far_from_product, is_worth_its_product, push_decimal,
+    coin_of_pair, contradicts_product, exchange_name, is_worth_its_product, push_decimal,
 };
 
 /// Kind of the price if the table does not state it.
@@ -55,7 +55,7 @@ pub struct GivenOrders {
     ///
     /// If blank, the key is derived from the row's values.
     pub dedupe_key: Option<Vec<String>>,
-    /// Kind of the price, such as `avg_fill`; if absent, `fill`.
+    /// Kind of the price, such as `avg_fill`; if absent or blank, `fill`.
     pub price_kind: Option<Labels>,
     /// Whether the source reports every order; if absent, unknown.
     pub completeness: Option<Vec<Completeness>>,
@@ -104,6 +104,13 @@ impl OrderTable {
         let symbol = spelled(&given.symbol, |pair| {
             Symbol::read(pair).map_or_else(|| pair.to_owned(), |named| named.name().to_owned())
         })?;
+        let mut given = given;
+        if let Some(kinds) = &given.price_kind
+            && kinds.names().iter().any(String::is_empty)
+        {
+            let kind = |kind: &str| if kind.is_empty() { PRICE_KIND } else { kind }.to_owned();
+            given.price_kind = Some(spelled(kinds, kind)?);
+        }
         let of_pair = spelled(&given.symbol, |pair| coin_of_pair(pair).0)?;
         let coin = match &given.coin {
             None => of_pair,
@@ -196,14 +203,14 @@ impl OrderTable {
             value_usd,
             ..
         } = &self.given;
-        if !is_far_from_product(price.f64(row)?, qty.f64(row)?, value_usd.f64(row)?)
+        let (price, qty, value) = (price.get(row)?, qty.get(row)?, value_usd.get(row)?);
+        if !contradicts_product(price, qty, value)
             || !is_worth_its_product(self.exchange.get(row)?, self.given.symbol.get(row)?)
         {
             return None;
         }
-        let (price, qty, value) = (price.get(row)?, qty.get(row)?, value_usd.get(row)?);
         Some((
-            "orders: value_usd is not within a factor of ten of price × qty".to_owned(),
+            "orders: value_usd is not within 1 % of price × qty".to_owned(),
             format!("{value}, but price × qty is {price} × {qty}"),
         ))
     }
@@ -418,6 +425,16 @@ impl ColumnTable for OrderTable {
             return true;
         };
         let mut known = HashSet::with_capacity(rows.len());
+        let mut sources = rows.iter().map(|row| {
+            let key = self.own_key(*row);
+            let exchange = self.exchange.get(*row).unwrap_or_default();
+            key.map_or(KeySource::Values, |key| source_of_key(exchange, key))
+        });
+        // Rows of different sources may be one order.
+        let first = sources.next();
+        if sources.any(|source| Some(source) != first) {
+            return false;
+        }
         let mut own = rows.iter().filter_map(|row| {
             let key = keys.get(*row).filter(|key| !key.is_empty())?;
             Some((self.exchange.codes().get(*row), key))

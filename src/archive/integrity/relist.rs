@@ -147,8 +147,9 @@ fn build(
     let failed = |source| ArchiveError::of_journal(fresh, source);
     let versions = version_file::read(folder)?.into_iter().collect();
     let mut found = Vec::new();
-    for kind in &ROW_KINDS {
-        verify::add_files(&folder.join(kind.table), &mut found)?;
+    let folders = ROW_KINDS.iter().map(|kind| kind.table);
+    for table in folders.chain([files::SUPERSEDED]) {
+        verify::add_files(&folder.join(table), &mut found)?;
     }
     // Files of others stay where they are.
     found.retain(|path| manifest::id_in_name(path).is_some());
@@ -228,10 +229,11 @@ struct Listing<'a> {
 impl Listing<'_> {
     /// Lists the segment at `path`, or moves it to the folder `damaged`.
     fn file(&mut self, path: &Path) -> Result<(), ArchiveError> {
-        let relative = path.strip_prefix(self.folder).unwrap_or(path);
+        let placed = path.strip_prefix(self.folder).unwrap_or(path);
+        let relative = placed.strip_prefix(files::SUPERSEDED).unwrap_or(placed);
         let names: Vec<_> = relative.iter().map(|name| name.to_string_lossy()).collect();
         let (table, relative) = (names.first().cloned().unwrap_or_default(), names.join("/"));
-        let link = files::link_in(self.folder, Path::new(&relative))
+        let link = files::link_in(self.folder, placed)
             .map_err(|source| ArchiveError::of_file(path, source))?;
         if link.is_some() {
             return Ok(());
@@ -283,7 +285,11 @@ impl Listing<'_> {
             return Ok(Some("it lies in the folder of another day".to_owned()));
         };
         let venues = manifest::venues(&rows);
-        let generation = self.versions.get(relative).copied().unwrap_or_default();
+        let mut generation = self.versions.get(relative).copied().unwrap_or_default();
+        if path.starts_with(self.folder.join(files::SUPERSEDED)) {
+            // Without a record, the time from which the segment was superseded is unknown.
+            generation.superseded_at.get_or_insert(part.written_at());
+        }
         if generation.superseded_at.is_none() && R::TABLE != MapRow::TABLE {
             self.stats.take(&rows);
         }

@@ -19,8 +19,7 @@ pub(crate) const DAMAGED: &str = "damaged file";
 ///
 /// Computes the checksum only if the file has changed since it was found sound.
 pub(crate) fn fault_of(store: &Store, part: &SegmentEntry) -> Result<Option<String>, ArchiveError> {
-    let path = store.folder.join(&part.path);
-    let stamp = stamp(&path);
+    let stamp = stamp_of(store, part);
     let known = stamp.is_some() && store.known(&part.path) == stamp;
     if known {
         return Ok(None);
@@ -45,7 +44,7 @@ pub(crate) fn fault_while(
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<String>, ArchiveError> {
     let path = store.folder.join(&part.path);
-    let before = stamp(&path);
+    let before = stamp_of(store, part);
     let fault = manifest::fault_of(&store.folder, part, goes_on)
         .map_err(|source| ArchiveError::of_file(&path, source))?;
     store.learn(&part.path, before.filter(|_| fault.is_none()));
@@ -60,7 +59,7 @@ pub(crate) fn file(
     part: &SegmentEntry,
 ) -> Result<Result<File, String>, ArchiveError> {
     let path = store.folder.join(&part.path);
-    match File::open(&path) {
+    match files::at_segment(&store.folder, &part.path, |path| File::open(path)) {
         Ok(file) => Ok(Ok(file)),
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
             Ok(Err(manifest::MISSING.to_owned()))
@@ -77,7 +76,7 @@ pub(crate) fn sound(
     part: &SegmentEntry,
 ) -> Result<Result<SoundFile, String>, ArchiveError> {
     let path = store.folder.join(&part.path);
-    let now = stamp(&path);
+    let now = stamp_of(store, part);
     if now.is_some() && store.known(&part.path) == now {
         let fault = manifest::fault_at(&store.folder, part)
             .map_err(|source| ArchiveError::of_file(&path, source))?;
@@ -96,14 +95,14 @@ pub(crate) fn sound_bytes(
     part: &SegmentEntry,
 ) -> Result<Result<Bytes, String>, ArchiveError> {
     let path = store.folder.join(&part.path);
-    let before = stamp(&path);
+    let before = stamp_of(store, part);
     if let Some(fault) = manifest::fault_at(&store.folder, part)
         .map_err(|source| ArchiveError::of_file(&path, source))?
     {
         store.learn(&part.path, None);
         return Ok(Err(fault));
     }
-    let bytes = match fs::read(&path) {
+    let bytes = match files::at_segment(&store.folder, &part.path, |path| fs::read(path)) {
         Ok(bytes) => bytes,
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
             store.learn(&part.path, None);
@@ -126,6 +125,12 @@ pub(crate) fn all_sound(store: &Store, parts: &[SegmentEntry]) -> Result<bool, A
         }
     }
     Ok(true)
+}
+
+/// Size and modification time of a segment's file; `None` if it is missing.
+fn stamp_of(store: &Store, part: &SegmentEntry) -> Option<Stamp> {
+    let found = files::at_segment(&store.folder, &part.path, |path| fs::metadata(path)).ok()?;
+    Some((found.len(), found.modified().ok()))
 }
 
 pub(crate) fn stamp(path: &Path) -> Option<Stamp> {

@@ -110,7 +110,7 @@ impl Verification {
         };
         let of_stranger = |path: &PathBuf| Finding {
             file: below(path),
-            holds: below(path).split('/').next().unwrap_or_default().to_owned(),
+            holds: table_of(&below(path)).to_owned(),
             problem: "unexpected".to_owned(),
             detail:
                 "the archive did not write this file, or did not finish it; the file is never read"
@@ -150,6 +150,16 @@ impl Verification {
 pub(crate) fn below(folder: &Path, path: &Path) -> String {
     let path = path.strip_prefix(folder).unwrap_or(path);
     path.display().to_string()
+}
+
+/// Table of a file, which its path relative to the archive's folder names.
+fn table_of(relative: &str) -> &str {
+    let mut names = relative.split('/');
+    let first = names.next().unwrap_or_default();
+    match names.next() {
+        Some(table) if first == files::SUPERSEDED => table,
+        _ => first,
+    }
 }
 
 /// Implements `Archive::verify`.
@@ -220,10 +230,12 @@ pub(crate) fn verify_observed(
     found.unlisted.extend(strange);
     let listed: HashSet<PathBuf> = active
         .iter()
-        .map(|part| store.folder.join(&part.path))
+        .flat_map(|part| [part.path.clone(), files::superseded(&part.path)])
+        .map(|path| store.folder.join(path))
         .collect();
-    for kind in &ROW_KINDS {
-        add_files(&store.folder.join(kind.table), &mut found.unlisted)?;
+    let folders = ROW_KINDS.iter().map(|kind| kind.table);
+    for folder in folders.chain([files::SUPERSEDED]) {
+        add_files(&store.folder.join(folder), &mut found.unlisted)?;
     }
     found.unlisted.retain(|path| !listed.contains(path));
     found.unlisted.sort();
@@ -364,8 +376,14 @@ pub(crate) fn quarantine_segment(
     part: &SegmentEntry,
     reason: &str,
 ) -> Result<(), ArchiveError> {
-    let from = writer.store.folder.join(&part.path);
-    files::refuse_link(&writer.store.folder, Path::new(&part.path))?;
+    let folder = &writer.store.folder;
+    let mut from = folder.join(&part.path);
+    files::refuse_link(folder, Path::new(&part.path))?;
+    let moved = files::superseded(&part.path);
+    if fs::symlink_metadata(&from).is_err() && fs::symlink_metadata(folder.join(&moved)).is_ok() {
+        files::refuse_link(folder, Path::new(&moved))?;
+        from = folder.join(moved);
+    }
     let to = files::quarantine_path(&writer.store.folder, Path::new(&part.path), &from)?;
     // This empty change fails if the lock file was deleted or replaced. Another process may be writing in that case, so
     // no file may be moved.

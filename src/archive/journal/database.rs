@@ -21,6 +21,7 @@ use crate::archive::coverage_log::sessions;
 use crate::archive::coverage_log::sessions::Gap;
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::journal::row_checksums;
+use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::sql::row_kind::{ROW_KINDS, RowKind};
 use crate::archive::sql::table;
@@ -318,13 +319,45 @@ pub(crate) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
+/// A stored order that a collector now delivered under another key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CollectedAgain {
+    /// The id of a row of the journal.
+    InJournal(i64),
+    /// The path of a segment and the key of its row.
+    InSegment(String, String),
+}
+
+/// Orders of the journal at some instants, with their row ids. Leaves out damaged rows.
+pub(crate) fn orders_at<'a>(
+    journal: &Connection,
+    instants: impl IntoIterator<Item = &'a Millis>,
+) -> rusqlite::Result<Vec<(i64, OrderRow)>> {
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT {} FROM orders INDEXED BY orders_by_time WHERE timestamp = ?1",
+        table::checked::<OrderRow>()
+    ))?;
+    let mut orders = Vec::new();
+    for at in instants {
+        let rows = statement.query_map([at.0], |line| {
+            Ok((line.get(0)?, checked_row::<OrderRow>(line).ok()))
+        })?;
+        for row in rows {
+            let (id, row) = row?;
+            orders.extend(row.map(|row| (id, row)));
+        }
+    }
+    Ok(orders)
+}
+
 /// Appends batches in one transaction, and records `gaps` or extends existing ones.
 ///
-/// Returns once the transaction is durable.
+/// The stored orders `again` count as collected from then on. Returns once the transaction is durable.
 pub(crate) fn append(
     journal: &mut Connection,
     batches: &[Batch],
     gaps: &[Gap],
+    again: &[CollectedAgain],
 ) -> rusqlite::Result<Vec<Acknowledged>> {
     let transaction = journal.transaction()?;
     let acknowledged = batches
@@ -373,6 +406,14 @@ pub(crate) fn append(
         .collect::<rusqlite::Result<Vec<_>>>()?;
     for gap in gaps {
         sessions::grow_gap(&transaction, gap)?;
+    }
+    for one in again {
+        match one {
+            CollectedAgain::InJournal(id) => table::release_id::<OrderRow>(&transaction, *id)?,
+            CollectedAgain::InSegment(path, key) => {
+                ingests::add_collected(&transaction, path, key)?;
+            }
+        }
     }
     transaction.commit()?;
     Ok(acknowledged)

@@ -53,6 +53,13 @@ impl KeyIndex {
         hasher.finish()
     }
 
+    /// Hashes the values by which rows of different sources are compared.
+    pub(crate) fn hash_event<R: Row>(&self, row: &R) -> u64 {
+        let mut hasher = self.hashing.build_hasher();
+        row.hash_event(&mut hasher);
+        hasher.finish()
+    }
+
     /// Adds the next row.
     ///
     /// The position of a row is the number of rows added before it.

@@ -6,7 +6,7 @@ use std::hash::{Hash as _, Hasher};
 use rust_decimal::Decimal;
 
 use crate::archive::rows::row::{
-    Fault, Row, check_amount, check_decimal, check_name, check_text, check_time,
+    Fault, KeySource, Row, check_amount, check_decimal, check_name, check_text, check_time,
 };
 use crate::model::{
     Completeness, ContractKind, GroupedOrder, Millis, ObservedOrder, Order, OrderBrief, Side,
@@ -76,6 +76,24 @@ record! {
 }
 
 impl OrderRow {
+    /// Whether another order has a key of another source and the same values, so that both are one order.
+    ///
+    /// The values are exchange, contract, side, price, quantity and millisecond. Keys that no exchange assigned count as
+    /// of one source.
+    #[must_use]
+    pub fn is_of_another_source(&self, other: &Self) -> bool {
+        self.is_same_event(other, true)
+    }
+
+    /// The dated contract of the order, as letters and digits; `None` for other contracts.
+    fn dated_contract(&self) -> Option<String> {
+        let key = self.dedupe_key.as_str();
+        let spelled = || spelled_contract(key).map(|(contract, _)| contract);
+        let contract = self.native_id.as_deref().or_else(spelled)?;
+        let plain = || contract.chars().filter(char::is_ascii_alphanumeric);
+        is_dated(contract).then(|| plain().collect::<String>().to_uppercase())
+    }
+
     /// Returns the column that cannot be stored exactly, and the reason.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
@@ -119,6 +137,41 @@ fn spelled_contract(key: &str) -> Option<(&str, &str)> {
     sides.find_map(|side| contract_and_rest.rsplit_once(side))
 }
 
+/// What assigned a dedupe key.
+pub(crate) fn source_of_key(exchange: &str, key: &str) -> KeySource {
+    match key.split_once('|') {
+        Some(("file", _)) => KeySource::Values,
+        Some((name, _)) if name == exchange => KeySource::Exchange,
+        _ => KeySource::Other,
+    }
+}
+
+/// Whether one of two keys of an exchange has a detail that the other lacks: milliseconds, or an id.
+///
+/// Some exchanges send such a detail only over one of their channels.
+fn differs_in_detail(one: &str, other: &str) -> bool {
+    let shared = |key: &'_ str| -> Option<String> {
+        let (shared, detail) = key.rsplit_once('|')?;
+        let millis = detail.strip_suffix("ms").unwrap_or_default();
+        let is_detail = detail.starts_with("id ") || millis.parse::<u16>().is_ok();
+        is_detail.then(|| shared.to_owned())
+    };
+    let is_less_exact = |less: &str, shared: &str| {
+        let rest = less.strip_prefix(shared);
+        rest.is_some_and(|rest| {
+            rest.is_empty()
+                || rest
+                    .strip_prefix('|')
+                    .is_some_and(|number| number.parse::<u32>().is_ok())
+        })
+    };
+    match (shared(one), shared(other)) {
+        (Some(shared), None) => is_less_exact(other, &shared),
+        (None, Some(shared)) => is_less_exact(one, &shared),
+        _ => false,
+    }
+}
+
 /// Whether a contract has a delivery date, which the pair of an order does not include.
 fn is_dated(contract: &str) -> bool {
     Symbol::read(contract).is_some_and(|symbol| symbol.kind() == ContractKind::Dated)
@@ -130,6 +183,7 @@ impl Row for OrderRow {
     const GROUP: usize = 32_768;
     const COIN: &'static str = "coin";
     const KEY: Option<&'static str> = Some("dedupe_key");
+    const HAS_SOURCES: bool = true;
 
     fn check(&self) -> Result<(), Fault> {
         check_name("exchange", &self.order.exchange)?;
@@ -184,6 +238,37 @@ impl Row for OrderRow {
                 && !is_dated(contract)
                 && !is_dated(another)
         })
+    }
+
+    fn hash_event(&self, hasher: &mut impl Hasher) {
+        let order = &self.order;
+        let values = (order.side, order.timestamp, order.price, order.qty);
+        (&order.exchange, &self.coin, values).hash(hasher);
+    }
+
+    fn is_same_event(&self, other: &Self, is_of_one_import: bool) -> bool {
+        let (one, two) = (&self.order, &other.order);
+        // A table may state only the coin.
+        let is_coin = |row: &Self| row.order.symbol == row.coin;
+        let is_like = one.timestamp == two.timestamp
+            && one.side == two.side
+            && one.price == two.price
+            && one.qty == two.qty
+            && one.exchange == two.exchange
+            && self.coin == other.coin
+            && (one.symbol == two.symbol || is_coin(self) || is_coin(other));
+        is_like
+            && match (self.key_source(), other.key_source()) {
+                (KeySource::Exchange, KeySource::Exchange) => {
+                    differs_in_detail(&self.dedupe_key, &other.dedupe_key)
+                }
+                (one, two) => one != two || !is_of_one_import,
+            }
+            && self.dated_contract() == other.dated_contract()
+    }
+
+    fn key_source(&self) -> KeySource {
+        source_of_key(&self.order.exchange, &self.dedupe_key)
     }
 
     fn exchange(&self) -> Option<&str> {

@@ -17,6 +17,20 @@ const END_OF_TIME: Millis = Millis(253_402_300_800_000);
 /// Name of a column, and a description of the fault in its value.
 pub(crate) type Fault = (&'static str, String);
 
+/// What assigned the key of a row.
+///
+/// Keys of one source tell its rows apart. Keys of different sources cannot be compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum KeySource {
+    /// The exchange: a decoded message, or a file with the exchange's ids.
+    Exchange,
+    /// The values of the row, as a table states them.
+    Values,
+    /// Another program or a caller. Each import is a source of its own.
+    #[default]
+    Other,
+}
+
 /// A row kind: a type of row that has its own table and segments.
 pub(crate) trait Row: Record + Clone + Send + 'static {
     /// Name of the journal table and of the folder of segments.
@@ -43,6 +57,8 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
     const DIVIDED: &'static str = "timestamp";
     /// Name of a text column with unique values that no filter uses, if any.
     const KEY: Option<&'static str> = None;
+    /// Whether rows of different sources are compared by their values, because each source has its own keys.
+    const HAS_SOURCES: bool = false;
     /// Name of the column with long unique values, if the table has one.
     ///
     /// An example is the server's reply of a map.
@@ -66,6 +82,20 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
     /// Whether another row has the same key, but spells the instrument differently.
     fn is_spelled_otherwise(&self, _other: &Self) -> bool {
         false
+    }
+    /// Hashes the values by which rows of different sources are compared.
+    fn hash_event(&self, hasher: &mut impl Hasher) {
+        self.hash_key(hasher);
+    }
+    /// Whether another row is of another source and has the same values.
+    ///
+    /// `is_of_one_import` says whether one import delivered both rows.
+    fn is_same_event(&self, _other: &Self, _is_of_one_import: bool) -> bool {
+        false
+    }
+    /// What assigned the key of the row.
+    fn key_source(&self) -> KeySource {
+        KeySource::default()
     }
     /// Exchange, if the table has one.
     fn exchange(&self) -> Option<&str>;

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 
 use crate::archive::ArchiveError;
 use crate::archive::rows::bars::BarRow;
-use crate::model::{FixedPoint, Millis, ObservedBar, nearest_f64};
+use crate::model::{FixedPoint, Millis, ObservedBar, PeriodLength, nearest_f64};
 
 /// A price bar of a requested size, computed from shorter bars.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct ResampledBar {
     pub exchange: String,
     /// Coin symbol.
     pub symbol: String,
-    /// Open time in milliseconds, a multiple of `interval`.
+    /// Open time in milliseconds.
     pub timestamp: Millis,
     /// Length of the bar in milliseconds.
     pub interval: i64,
@@ -53,42 +53,41 @@ impl From<ResampledBar> for ObservedBar {
     }
 }
 
-/// Returns an error for a size that is not a positive number of whole minutes.
-pub(crate) fn check(size: i64) -> Result<(), ArchiveError> {
-    if size > 0 && size % Millis::MINUTE == 0 {
-        Ok(())
-    } else {
-        Err(ArchiveError::BadRange {
-            parameter: "size",
-            message: format!("{size} ms is not a whole number of minutes above 0"),
-        })
+/// Returns an error for a fixed size that is not a positive number of whole minutes.
+pub(crate) fn check(size: PeriodLength) -> Result<(), ArchiveError> {
+    match size {
+        PeriodLength::Fixed(size) if size <= 0 || size % Millis::MINUTE != 0 => {
+            Err(ArchiveError::BadRange {
+                parameter: "size",
+                message: format!("{size} ms is not a whole number of minutes above 0"),
+            })
+        }
+        _ => Ok(()),
     }
-}
-
-/// Open time of the bar of `size` that contains `at`.
-pub(crate) fn open_time(at: Millis, size: i64) -> Millis {
-    Millis(at.0.div_euclid(size).saturating_mul(size))
 }
 
 /// The source bars within one resampled bar, by length in milliseconds.
 type BarsByLength = BTreeMap<i64, Vec<BarRow>>;
 
-/// Resamples `bars` to `size` milliseconds, sorted by exchange, coin and time.
+/// Resamples `bars` to periods of `size`, sorted by exchange, coin and time.
 ///
-/// Bars of a length that does not divide `size` are ignored. If source bars of several lengths exist for a bar, the
+/// Bars of a length of which `size` cannot be made are ignored. If source bars of several lengths exist for a bar, the
 /// length that covers the most time is used. If several lengths cover the same time, the shortest one is used.
 ///
 /// # Errors
 ///
 /// [`ArchiveError::BadRange`] if the volume of a bar has too many digits to be stored exactly.
-pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<ResampledBar>, ArchiveError> {
+pub(crate) fn resize(
+    bars: Vec<BarRow>,
+    size: PeriodLength,
+) -> Result<Vec<ResampledBar>, ArchiveError> {
     let mut series: BTreeMap<(String, String), BTreeMap<Millis, BarsByLength>> = BTreeMap::new();
     for bar in bars {
-        if size % bar.interval == 0 {
+        if size.is_made_of(bar.interval) && bar.close_time() <= size.close(bar.timestamp) {
             series
                 .entry((bar.exchange.clone(), bar.symbol.clone()))
                 .or_default()
-                .entry(open_time(bar.timestamp, size))
+                .entry(size.open(bar.timestamp))
                 .or_default()
                 .entry(bar.interval)
                 .or_default()
@@ -124,7 +123,7 @@ pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<ResampledBar>, 
                 exchange: exchange.clone(),
                 symbol: symbol.clone(),
                 timestamp,
-                interval: size,
+                interval: size.close(timestamp).0 - timestamp.0,
                 observed: most,
                 open: first.open,
                 high,

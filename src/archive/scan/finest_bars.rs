@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::archive::ArchiveError;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::scan::bar_resampling::{ResampledBar, resize};
-use crate::model::Millis;
+use crate::model::{Millis, PeriodLength};
 
 /// Disjoint time ranges that selected bars of a coin occupy: maps open time to close time.
 type OccupiedTimes = BTreeMap<Millis, Millis>;
@@ -38,7 +38,7 @@ pub(crate) fn finest(
     let mut taken: BTreeMap<String, OccupiedTimes> = BTreeMap::new();
     let mut all = Vec::new();
     for ((_, length), bars) in lengths {
-        let mut bars = resize(bars, length)?;
+        let mut bars = resize(bars, PeriodLength::Fixed(length))?;
         if !taken.is_empty() {
             bars.retain(|bar| {
                 let of_coin = taken.get(&bar.symbol);
@@ -174,7 +174,7 @@ mod tests {
                 .filter(|bar| size % bar.interval == 0)
                 .cloned()
                 .collect();
-            let made = resize(dividing, size).unwrap();
+            let made = resize(dividing, PeriodLength::Fixed(size)).unwrap();
             prop_assert_eq!(&found[..made.len()], &made[..]);
             let is_free = |bar: &ResampledBar| made.iter().all(|made| {
                 bar.timestamp.on(bar.interval) <= made.timestamp || made.timestamp.on(size) <= bar.timestamp

@@ -23,7 +23,7 @@ use crate::archive::scan::finest_bars::finest;
 use crate::archive::segment::parquet;
 use crate::archive::store::damaged_part::DamagedPart;
 use crate::archive::store::store::Store;
-use crate::model::{GroupedOrder, Millis};
+use crate::model::{GroupedOrder, Millis, PeriodLength};
 
 /// Result of a read: the rows, and the damaged segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,16 +171,20 @@ pub(crate) fn first_bar(store: &Store, filter: &Filter) -> Result<Option<BarRow>
 pub(crate) fn bars(
     store: &Store,
     filter: &Filter,
-    size: i64,
+    size: PeriodLength,
 ) -> Result<Scan<ResampledBar>, ArchiveError> {
     bar_resampling::check(size)?;
     filter.check()?;
     let whole = Filter {
         start: filter.start.map(|start| {
-            let open = bar_resampling::open_time(start, size);
-            if open < start { open.on(size) } else { open }
+            let open = size.open(start);
+            if open < start {
+                size.close(start)
+            } else {
+                open
+            }
         }),
-        end: filter.end.map(|end| bar_resampling::open_time(end, size)),
+        end: filter.end.map(|end| size.open(end)),
         ..filter.clone()
     };
     // No whole bar fits into the requested range.
@@ -190,7 +194,7 @@ pub(crate) fn bars(
     let scan = scan::<BarRow>(store, &whole)?;
     let mut rows = bar_resampling::resize(scan.rows, size)?;
     if let Some(as_of) = filter.as_of {
-        rows.retain(|bar| bar.timestamp.on(size) <= as_of);
+        rows.retain(|bar| bar.timestamp.on(bar.interval) <= as_of);
     }
     Ok(Scan {
         rows,
@@ -204,7 +208,9 @@ pub(crate) fn finest_bars(
     filter: &Filter,
     size: Option<i64>,
 ) -> Result<Scan<ResampledBar>, ArchiveError> {
-    size.map_or(Ok(()), bar_resampling::check)?;
+    size.map_or(Ok(()), |size| {
+        bar_resampling::check(PeriodLength::Fixed(size))
+    })?;
     let mut scan = scan::<BarRow>(store, filter)?;
     if let Some(end) = filter.end {
         scan.rows.retain(|bar| bar.close_time() <= end);

@@ -153,6 +153,20 @@ fn release<R: Row>(transaction: &Transaction<'_>, row: &R) -> rusqlite::Result<(
     statement.raw_execute().map(drop)
 }
 
+/// Marks the stored row with an id as collected, if an ingest stored it.
+pub(crate) fn release_id<R: Row>(transaction: &Transaction<'_>, id: i64) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(&format!(
+            "UPDATE {} SET {INGEST} = NULL, {} = {}({}, NULL) WHERE {INGEST} IS NOT NULL AND id = ?1",
+            R::TABLE,
+            crc::COLUMN,
+            crc::FUNCTION,
+            columns::<R>()
+        ))?
+        .execute([id])
+        .map(drop)
+}
+
 /// Binds the cells of a row to a statement.
 struct Binding<'a, 's, R> {
     statement: &'a mut Statement<'s>,

@@ -82,6 +82,8 @@ impl WriteStore {
         };
         writer.recover()?;
         writer.copy_versions();
+        let superseded = writer.store.ask(file_versions::superseded)?;
+        writer.move_superseded(superseded.iter().map(String::as_str));
         Ok(writer)
     }
 
@@ -141,8 +143,14 @@ impl WriteStore {
             if !self.change(|journal| manifest::is_pending(journal, part))? {
                 continue;
             }
-            let outcome = files::refuse_link(&self.store.folder, Path::new(part))
-                .and_then(|()| files::unlink(&self.store.folder.join(part), &mut unlinked.folders));
+            let mut outcome = Ok(());
+            for path in [part, &files::superseded(part)] {
+                outcome = outcome
+                    .and_then(|()| files::refuse_link(&self.store.folder, Path::new(path)))
+                    .and_then(|()| {
+                        files::unlink(&self.store.folder.join(path), &mut unlinked.folders)
+                    });
+            }
             if outcome.is_ok() {
                 unlinked.parts.push(part);
             }
@@ -164,13 +172,22 @@ impl WriteStore {
         }
     }
 
+    /// Moves superseded segments out of the folders that other engines read.
+    ///
+    /// A failure is logged: the change is committed, and the next open moves the files.
+    pub(crate) fn move_superseded<'a>(&self, segments: impl IntoIterator<Item = &'a str>) {
+        if let Err(fault) = files::move_superseded(&self.store.folder, segments) {
+            log::warn!(target: "liqdata::archive", "superseded files were not moved: {fault}");
+        }
+    }
+
     /// Appends checked batches in one transaction, and records `gaps` or extends existing ones.
     pub(crate) fn append_all(
         &mut self,
         batches: &[Batch],
         gaps: &[Gap],
     ) -> Result<Vec<Acknowledged>, ArchiveError> {
-        self.change(|journal| database::append(journal, batches, gaps))
+        self.change(|journal| database::append(journal, batches, gaps, &[]))
     }
 
     /// Runs `change` on the writing connection of the journal.

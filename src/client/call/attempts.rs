@@ -57,6 +57,8 @@ pub struct Remarks {
     pub earlier: Option<EarlierBar>,
     /// How much of the period of the reply is covered, if requested for realised data.
     pub period: Option<PeriodCoverage>,
+    /// Whether more orders match than the page has, if requested for orders.
+    pub more: Option<bool>,
     /// The unit of the times in the answer, if it is not the millisecond. The reply has them converted to milliseconds.
     pub time_unit: Option<TimeUnit>,
 }
@@ -82,6 +84,7 @@ impl ResponseHead {
             coverage: account.coverage,
             earlier: account.earlier,
             period: account.period,
+            more: account.more,
             time_unit,
         }
     }

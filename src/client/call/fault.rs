@@ -6,6 +6,7 @@ use std::io;
 use crate::client::call::retries::FailureKind;
 use crate::client::config::Config;
 use crate::client::error::{Cause, Error};
+use crate::net;
 
 /// A failed attempt.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl AttemptFault {
         let (kind, message) = if let Some(tls) = find::<rustls::Error>(&error) {
             (
                 FailureKind::Final,
-                format!("TLS with {service} failed: {tls}"),
+                net::explained(format!("TLS with {service} failed: {tls}")),
             )
         } else if error.is_dns() {
             let message = format!("cannot resolve the name of {service}: {}", root(&error));

@@ -9,6 +9,8 @@ use crate::net::{is_passing, longest_wait};
 
 /// Maximum `Retry-After` that the client waits for, in seconds. A longer one ends the retries.
 const LONGEST_RETRY_AFTER: f64 = 60.0;
+/// Maximum sum of the waits for the limit of a service in one call.
+const LONGEST_WAITING: Duration = Duration::from_mins(10);
 /// Maximum backoff before a retry.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(20);
 
@@ -64,6 +66,8 @@ pub(crate) struct Retries<'a> {
     done: u32,
     banned: bool,
     last_cost: u32,
+    /// Time waited for the limit of the service.
+    waited: Duration,
 }
 
 impl<'a> Retries<'a> {
@@ -74,6 +78,7 @@ impl<'a> Retries<'a> {
             done: 0,
             banned: false,
             last_cost: 0,
+            waited: Duration::ZERO,
         }
     }
 
@@ -119,6 +124,27 @@ impl<'a> Retries<'a> {
         self.banned |= kind == FailureKind::Banned;
         self.last_cost = kind.cost();
         self.done += 1;
+        Some(wait)
+    }
+
+    /// The wait for the limit of a service that asks to slow down, which counts neither as an attempt nor against the
+    /// deadline; `None` if it states no wait, a long one, or too many.
+    pub(crate) fn limited(
+        &mut self,
+        kind: FailureKind,
+        retry_after: Option<f64>,
+    ) -> Option<Duration> {
+        let seconds = retry_after.filter(|seconds| *seconds <= LONGEST_RETRY_AFTER)?;
+        let wait = Duration::try_from_secs_f64(seconds).ok()?;
+        let waited = self.waited.saturating_add(wait);
+        if kind != FailureKind::Throttled
+            || waited > LONGEST_WAITING
+            || !self.quota.take(kind.cost())
+        {
+            return None;
+        }
+        self.waited = waited;
+        self.last_cost = kind.cost();
         Some(wait)
     }
 
@@ -228,6 +254,30 @@ mod tests {
             retries.again(FailureKind::Throttled, Some(60.0), HOUR, 0.0),
             Some(Duration::from_mins(1))
         );
+    }
+
+    #[test]
+    fn a_wait_for_the_limit_is_no_attempt_and_ends_after_ten_minutes() {
+        let quota = RetryQuota::default();
+        let mut retries = Retries::new(0, &quota);
+        for _ in 0..10 {
+            let wait = retries.limited(FailureKind::Throttled, Some(60.0));
+            assert_eq!(wait, Some(Duration::from_mins(1)));
+        }
+        assert_eq!(retries.attempts(), 1);
+        assert!(retries.limited(FailureKind::Throttled, Some(1.0)).is_none());
+        let mut retries = Retries::new(4, &quota);
+        for (kind, seconds) in [
+            (FailureKind::Throttled, Some(61.0)),
+            (FailureKind::Throttled, None),
+            (FailureKind::Banned, Some(1.0)),
+            (FailureKind::Transient, Some(1.0)),
+        ] {
+            assert!(
+                retries.limited(kind, seconds).is_none(),
+                "{kind:?} {seconds:?}"
+            );
+        }
     }
 
     #[test]

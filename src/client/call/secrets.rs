@@ -9,10 +9,19 @@ use crate::client::error::Error;
 
 /// The text that replaces a secret.
 const VEIL: &str = "***";
-/// Minimum length in bytes of a redacted value. Shorter values occur in ordinary text.
-const SHORTEST: usize = 4;
+/// Secrets of at least this many bytes are redacted wherever they occur, shorter ones only as whole words.
+///
 /// A truncated text may end with the beginning of a secret. A beginning of at least this many bytes is redacted too.
 const TELLING: usize = 8;
+/// Short words that messages contain. A secret that equals one of them, or a number of up to three digits, is redacted
+/// only where it is a value: in quotes or after `=`.
+const COMMON: [&str; 60] = [
+    "a", "all", "an", "and", "any", "api", "are", "as", "at", "be", "but", "by", "can", "csv",
+    "did", "do", "for", "get", "had", "has", "how", "i", "id", "if", "in", "ip", "is", "it", "its",
+    "key", "may", "ms", "new", "no", "not", "now", "of", "off", "ok", "old", "on", "one", "or",
+    "out", "own", "per", "s", "set", "so", "the", "to", "too", "up", "url", "use", "via", "was",
+    "we", "you", "yes",
+];
 
 /// Texts to redact, longest first.
 #[derive(Clone, Debug, Default)]
@@ -21,9 +30,15 @@ pub(crate) struct Secrets(Vec<String>);
 impl Secrets {
     /// Collects header values, values after a scheme such as `Bearer`, and their JSON forms.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let values = headers.values();
+        Self::named(values.map(|value| String::from_utf8_lossy(value.as_bytes())))
+    }
+
+    /// Collects values, values after a scheme such as `Bearer`, and their JSON forms.
+    pub(crate) fn named<V: AsRef<str>>(values: impl IntoIterator<Item = V>) -> Self {
         let mut known = Vec::new();
-        for value in headers.values() {
-            let value = String::from_utf8_lossy(value.as_bytes());
+        for value in values {
+            let value = value.as_ref();
             for text in [
                 value.trim(),
                 value.split_whitespace().next_back().unwrap_or_default(),
@@ -33,7 +48,7 @@ impl Secrets {
                 known.push(written.trim_matches('"').to_owned());
             }
         }
-        known.retain(|text| text.len() >= SHORTEST);
+        known.retain(|text| !text.is_empty());
         sort_small(&mut known, |one, other| other.len().cmp(&one.len()));
         known.dedup();
         Self(known)
@@ -43,6 +58,10 @@ impl Secrets {
     pub(crate) fn veiled(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.0 {
+            if secret.len() < TELLING {
+                text = without_word(&text, secret);
+                continue;
+            }
             text = text.replace(secret, VEIL);
             let Some(start) = secret.get(..TELLING) else {
                 continue;
@@ -80,6 +99,36 @@ impl Secrets {
     }
 }
 
+/// Returns `text` without `secrets`, and without beginnings of them at its end.
+#[must_use]
+pub fn without_secrets(text: &str, secrets: &[String]) -> String {
+    Secrets::named(secrets).veiled(text)
+}
+
+/// Returns `text` without those occurrences of `secret` that are whole words.
+fn without_word(text: &str, secret: &str) -> String {
+    let is_short_number = secret.len() <= 3 && secret.bytes().all(|sign| sign.is_ascii_digit());
+    let is_common = is_short_number || COMMON.contains(&secret.to_ascii_lowercase().as_str());
+    let is_of_word =
+        |sign: Option<char>| sign.is_some_and(|one| one.is_alphanumeric() || one == '_');
+    let mut left = String::with_capacity(text.len());
+    let mut copied = 0;
+    for (at, _) in text.match_indices(secret) {
+        let end = at + secret.len();
+        let before = text.get(..at).and_then(|head| head.chars().next_back());
+        let after = text.get(end..).and_then(|tail| tail.chars().next());
+        let is_value = matches!(before, Some('=' | '"' | '\''));
+        if is_of_word(before) || is_of_word(after) || (is_common && !is_value) {
+            continue;
+        }
+        left.push_str(text.get(copied..at).unwrap_or_default());
+        left.push_str(VEIL);
+        copied = end;
+    }
+    left.push_str(text.get(copied..).unwrap_or_default());
+    left
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
@@ -90,9 +139,32 @@ mod tests {
     fn secrets(values: &[&'static str]) -> Secrets {
         let mut headers = HeaderMap::new();
         for value in values {
-            headers.append("x-key", HeaderValue::from_str(value).unwrap());
+            headers.append("x-key", HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
         Secrets::of(&headers)
+    }
+
+    #[test]
+    fn a_short_secret_is_veiled_as_a_whole_word_and_no_word_loses_a_part() {
+        for (key, message, veiled) in [
+            (
+                "k1",
+                "key k1 is unknown, k10 is not",
+                "key *** is unknown, k10 is not",
+            ),
+            (
+                "abc",
+                r#"{"key":"abc","word":"abcess"}"#,
+                r#"{"key":"***","word":"abcess"}"#,
+            ),
+            ("key", "Invalid/Missing API key", "Invalid/Missing API key"),
+            ("key", "?api_key=key&limit=1", "?api_key=***&limit=1"),
+            ("4", "404: key '4' is refused", "404: key '***' is refused"),
+            ("demo", "demo is a demonstration", "*** is a demonstration"),
+            ("ä", "näher: ä", "näher: ***"),
+        ] {
+            assert_eq!(secrets(&[key]).veiled(message), veiled, "{key}");
+        }
     }
 
     #[test]

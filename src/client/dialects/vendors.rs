@@ -128,6 +128,10 @@ impl Dialect for VendorDialect {
         code.is_some_and(|code| code == THROTTLED_CODE)
     }
 
+    fn waits_for_its_limit(&self) -> bool {
+        true
+    }
+
     fn per_minute(&self) -> Option<u32> {
         self.per_minute
     }

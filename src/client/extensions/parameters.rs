@@ -75,6 +75,8 @@ pub(crate) struct Explanation {
     pub(crate) earlier: Option<EarlierBar>,
     /// How much of the period of the reply is covered.
     pub(crate) period: Option<PeriodCoverage>,
+    /// Whether more orders match than the page has.
+    pub(crate) more: Option<bool>,
 }
 
 /// The members of an explanation that the client decodes.
@@ -87,6 +89,7 @@ struct Parts<'a> {
     #[serde(default)]
     covered_windows: BTreeMap<String, f64>,
     data_from: Option<Millis>,
+    more: Option<bool>,
 }
 
 impl Explanation {
@@ -109,6 +112,7 @@ impl Explanation {
             text: is_asked.then(|| sent.get().to_owned()),
             coverage: coverage.transpose()?,
             earlier: parts.earlier,
+            more: parts.more,
             period: parts.covered.map(|covered| PeriodCoverage {
                 covered,
                 covered_windows: parts.covered_windows,
@@ -205,7 +209,7 @@ mod tests {
     use crate::contract::decode::BufferedBody;
 
     const BODY: &[u8] =
-        br#"{"success":true,"data":[],"explain":{"coverage":[],"earlier":null,"more":"text"}}"#;
+        br#"{"success":true,"data":[],"explain":{"coverage":[],"earlier":null,"another":"text"}}"#;
 
     /// Returns the size of the body's copy and the text of its explanation. `preference_applied` is a header of the
     /// answer.
@@ -247,6 +251,6 @@ mod tests {
         let (buffered, text) = read(preferred, Some(EXPLAINED));
         assert!(buffered >= BODY.len() && text.is_none());
         let (buffered, text) = read(asked, None);
-        assert!(buffered >= BODY.len() && text.is_some_and(|text| text.contains("more")));
+        assert!(buffered >= BODY.len() && text.is_some_and(|text| text.contains("another")));
     }
 }

@@ -18,7 +18,7 @@ use crate::collect::venue_tasks::VenueTasks;
 use crate::feeds::{
     Error, Listing, OpenInterestReading, RestRequest, VenueBar, price_of_one, unscaled,
 };
-use crate::model::{Millis, TimeRange, sort_small};
+use crate::model::{Millis, PeriodLength, TimeRange, sort_small};
 use crate::net::Backoff;
 
 /// Maximum number of concurrent requests to one exchange.
@@ -270,7 +270,7 @@ impl<'a> HistoryBackfill<'a> {
             let archive = Archive::read(path)?;
             Ok(match series {
                 Series::Bars => archive
-                    .bars(&filter, Millis::MINUTE)?
+                    .bars(&filter, PeriodLength::Fixed(Millis::MINUTE))?
                     .rows
                     .into_iter()
                     .map(|bar| bar.timestamp)

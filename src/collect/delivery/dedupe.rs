@@ -82,9 +82,4 @@ impl Deduplicator {
             state.recent.remove(&row.dedupe_key);
         }
     }
-
-    /// Removes all recent keys.
-    pub(crate) fn forget_all(&self) {
-        locked(&self.state).recent.clear();
-    }
 }

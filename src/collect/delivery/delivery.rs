@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::archive::{
     Acknowledged, ArchiveError, Batch, CommitError, CommitHandle, Completeness, Gap, RawQueue,
-    SessionId, WriteQueue, Writer,
+    SessionId, WriteQueue,
 };
 use crate::collect::clock::AdjustedClock;
 use crate::collect::delivery::dedupe_keys::EventOrigin;
@@ -314,19 +314,6 @@ impl Delivery {
                 Err(_) => tokio::time::sleep(self.retry).await,
             }
         }
-    }
-
-    /// Runs `work` on the archive writer, after everything delivered before this call.
-    pub(crate) async fn change<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
-    ) -> Result<T, CommitError> {
-        self.inbox.with(work)?.await
-    }
-
-    /// Waits before another attempt to write.
-    pub(crate) async fn pause(&self) {
-        tokio::time::sleep(self.retry).await;
     }
 
     /// Waits until everything delivered so far is in the write queue, but at most for `patience`. Does not wait for

@@ -59,12 +59,6 @@ impl RecentKeys {
         new
     }
 
-    /// Removes all keys.
-    pub(crate) fn clear(&mut self) {
-        self.keys.clear();
-        self.order.clear();
-    }
-
     /// Removes the key of an event that was not stored, so that a repeat counts as new.
     pub(crate) fn remove(&mut self, key: &str) {
         let hash = self.hash(key);

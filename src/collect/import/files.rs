@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
+use crate::collect::import::column_rows::ColumnRows;
+use crate::collect::import::file_rows::FileRows;
 use crate::feeds::dumps::{FileContent, FileName, unpacked};
+use crate::model::Millis;
 use crate::net::kind_name;
 
 /// Number of bytes at the start of a file from which its content is recognised.
@@ -26,6 +29,8 @@ pub(crate) struct FileSource {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Plain,
+    /// A file of columns with this content.
+    Columns(FileContent),
     Packed,
     /// The member of a zip archive with this index.
     Zip(usize),
@@ -82,6 +87,9 @@ pub(crate) fn sources(path: &Path, shown: &str) -> Result<Vec<FileSource>, Unope
     match content {
         FileContent::Zip => {}
         FileContent::Gzip | FileContent::Zstd => return Ok(vec![one(Kind::Packed)]),
+        FileContent::Parquet | FileContent::ArrowFile | FileContent::ArrowStream => {
+            return Ok(vec![one(Kind::Columns(content))]);
+        }
         _ => return Ok(vec![one(Kind::Plain)]),
     }
     let file = File::open(path).map_err(|why| unopened(&why))?;
@@ -138,23 +146,34 @@ impl FileSource {
         matches!(self.kind, Kind::Plain) && last().is_ok_and(|byte| byte != b'\n')
     }
 
-    /// Calls `work` with a reader of the uncompressed bytes.
+    /// When the file was written last.
+    pub(crate) fn written_at(&self) -> Option<Millis> {
+        let modified = fs::metadata(&self.path).ok()?.modified().ok()?;
+        let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok().map(Millis)
+    }
+
+    /// Calls `work` with the rows of the source; the inner error says why they are not read.
     pub(crate) fn with<T>(
         &self,
-        work: impl FnOnce(Box<dyn Read + '_>) -> T,
-    ) -> Result<T, Unopened> {
-        let file = File::open(&self.path).map_err(|why| unopened(&self.path, &why))?;
-        Ok(match self.kind {
-            Kind::Plain => work(Box::new(file)),
-            Kind::Packed => work(unpacked(Box::new(file))),
-            Kind::Zip(place) => {
-                let mut archive = ZipArchive::new(BufReader::new(file))
-                    .map_err(|why| unopened(&self.path, &why))?;
-                let member = archive
-                    .by_index(place)
-                    .map_err(|why| unopened(&self.path, &why))?;
-                work(unpacked(Box::new(member)))
-            }
-        })
+        work: impl FnOnce(FileRows<'_>) -> T,
+    ) -> Result<Result<T, String>, Unopened> {
+        let unopened = |why: &dyn std::fmt::Display| unopened(&self.path, why);
+        if let Kind::Columns(content) = self.kind {
+            let rows = ColumnRows::open(&self.path, content);
+            return Ok(rows.map(|rows| work(FileRows::Columns(Box::new(rows)))));
+        }
+        let file = File::open(&self.path).map_err(|why| unopened(&why))?;
+        let Kind::Zip(place) = self.kind else {
+            let bytes: Box<dyn Read> = Box::new(file);
+            let bytes = match self.kind {
+                Kind::Packed => unpacked(bytes),
+                _ => bytes,
+            };
+            return Ok(FileRows::text(bytes).map(work));
+        };
+        let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|why| unopened(&why))?;
+        let member = archive.by_index(place).map_err(|why| unopened(&why))?;
+        Ok(FileRows::text(unpacked(Box::new(member))).map(work))
     }
 }

@@ -1,5 +1,5 @@
-//! Import of files into an archive: rows are read ([`dumps`](crate::feeds::dumps)), checked ([`tables`](crate::tables))
-//! and stored ([`Writer::import`](crate::archive::Writer::import)).
+//! Import of files into an archive: rows are read ([`dumps`](crate::feeds::dumps)), converted to those of tables, checked
+//! ([`tables`](crate::tables)) and stored ([`Writer::import`](crate::archive::Writer::import)).
 //!
 //! Accepted rows are stored in lots. A lot is stored completely or not at all, and a stored row is never changed.
 //! Therefore, an interrupted import is completed by running it again. Refused rows are counted by reason, with the
@@ -10,18 +10,21 @@ use std::path::{Path, PathBuf};
 
 use crate::archive::{
     Archive, ArchiveError, Completeness, CoveredTime, GivenOrders, ImportScope, ImportedSession,
-    IngestOrigin, RejectedRow, Tables, Writer,
+    IngestOrigin, PositionRow, RejectedRow, Tables, Writer,
 };
 use crate::collect::clock::machine;
-use crate::collect::import::dump_columns::DumpColumns;
+use crate::collect::import::conversion::{Conversion, ConvertedBatch, TableRows};
+use crate::collect::import::file_rows::FileRows;
 use crate::collect::import::files::{FileSource, Place, Unopened, sources};
-use crate::collect::import::in_usd::{InUsd, ToCoins};
-use crate::collect::import::refused::{Refused, refuse};
-use crate::feeds::dumps::{DumpReader, Format, UnclearFile};
-use crate::model::{Millis, TimeRange, sort_small};
+use crate::collect::import::pending_interest::{PendingInterest, ToCoins};
+use crate::collect::import::positions::{PositionsFault, archive_positions};
+use crate::collect::import::refused::{Refused, refuse, refuse_all};
+use crate::feeds::dumps::{FileName, Format, UnclearFile, detect};
+use crate::model::{Millis, ObservedPosition, TimeRange, sort_small};
 use crate::tables::{
-    BarColumns, ContractBook, ExchangeAttribution, InterestColumns, Judge, QuoteRates,
-    UnknownExchange, append_orders, bar_table, interest_table, order_table,
+    BarColumns, ContractBook, ContractSizes, ExchangeAttribution, InputCells, InterestColumns,
+    Judge, QuoteRates, RawTable, ReadRows, RowFault, Spacings, TableKind, UnknownExchange,
+    append_orders, bar_table, first, interest_table, order_table, read_positions,
 };
 
 /// Number of rows in a full lot.
@@ -30,9 +33,9 @@ const LOT: usize = 250_000;
 /// interruption.
 const WHOLE: usize = 50_000;
 /// Number of rows that are checked together.
-const CHUNK: usize = 1 << 16;
-/// Number of lines between two calls of `should_continue`.
-const LOOK: u64 = 1024;
+const CHUNK: usize = 1 << 15;
+/// Number of rows from which faults of a whole file are found before anything is written.
+const FIRST: usize = 400;
 /// How long the rows of a day stay in the journal after the end of the day, in milliseconds.
 pub(crate) const LATE: i64 = Millis::HOUR;
 
@@ -47,12 +50,16 @@ pub struct Files {
     pub format: Option<Format>,
     /// The exchange of rows that do not name one.
     pub exchange: Option<String>,
+    /// The symbol of the rows of files in which neither a column nor the name of the file has it.
+    pub symbol: Option<String>,
     /// Whether rows of exchanges that are unknown to liqdata and to the archive are accepted.
     pub takes_new_exchanges: bool,
     /// The contracts of the archive's bars and open-interest readings, as far as they are known.
     pub contracts: Vec<SeriesContract>,
     /// Exchange rates of other quote currencies, in USD per unit.
     pub rates: QuoteRates,
+    /// The sizes of contracts of rows that count contracts.
+    pub sizes: ContractSizes,
     /// Whether to write nothing and only count what would be accepted and refused.
     pub is_dry_run: bool,
     /// The origin that is recorded with the rows.
@@ -117,8 +124,6 @@ pub struct Ingested {
     pub contracts: Vec<SeriesContract>,
     /// Files that are truncated or damaged; their rows before the damage are stored.
     pub cut_short: Vec<String>,
-    /// The time that the orders of tables cover. Later parts of a table continue it.
-    pub covered: CoveredTime,
     /// Whether the import was interrupted; if so, only stored and refused rows are counted.
     pub is_interrupted: bool,
 }
@@ -179,13 +184,13 @@ pub(crate) fn reason(rejected: &RejectedRow) -> String {
 /// Stores files in the archive in the folder `path`, which is created if it is missing.
 ///
 /// `should_continue` gets the number of rows read and returns whether to continue; rows that are already stored stay.
-/// `finished` gets each file as soon as all its rows are stored. Open interest in USD is read last, after the bars, and
-/// converted by `to_coins`.
+/// `finished` gets each file as soon as all its rows are stored. Open interest is read last, after the bars, and
+/// converted or checked by `to_coins`.
 ///
 /// # Errors
 ///
 /// [`IngestError::Exchange`], [`IngestError::UnclearFile`] and [`IngestError::Unopened`] before anything is written;
-/// [`IngestError::UnclearFile`] for a file of open interest that is stated to be in USD but is not;
+/// [`IngestError::UnclearFile`] for a file of open interest that has another unit than it states;
 /// [`IngestError::Archive`] if another process writes to the archive, or if it cannot be written.
 pub fn ingest(
     path: &Path,
@@ -201,45 +206,22 @@ pub fn ingest(
     {
         return Err(unknown.into());
     }
-    let mut found: Vec<(FileSource, Format, usize)> = Vec::new();
-    let mut parts = Vec::new();
-    for (number, file) in files.paths.iter().enumerate() {
-        let mut part = Part::default();
-        part.read.path.clone_from(file);
-        let shown = files.names.get(file).map(String::as_str);
-        let shown = shown.map_or_else(|| file.to_string_lossy(), Into::into);
-        for source in sources(file, &shown)? {
-            if !should_continue(0) {
-                return Ok(Ingested {
-                    is_interrupted: true,
-                    ..Ingested::default()
-                });
-            }
-            let format = source.with(|bytes| {
-                DumpReader::open(&source.name, files.format, exchange, bytes)
-                    .map(|rows| rows.format())
-            })??;
-            part.left += 1;
-            found.push((source, format, number));
-        }
-        parts.push(part);
-    }
-    // Files are sorted by their dates, so that rows of one day are stored together. Files in USD come last.
-    sort_small(&mut found, |one, other| {
-        let place = |(source, format, _): &(FileSource, Format, usize)| {
-            (format.is_in_usd(), source.name.span())
-        };
-        place(one).cmp(&place(other))
-    });
-    let writer = if files.is_dry_run {
-        None
-    } else {
-        Some(Archive::create_or_open(path)?)
+    let Some((found, parts)) = prepared(files, should_continue)? else {
+        return Ok(Ingested {
+            is_interrupted: true,
+            ..Ingested::default()
+        });
     };
+    // A new archive is created with its first rows.
+    let is_begun = !files.is_dry_run && Archive::read_if_begun(path)?.is_some();
+    let writer = is_begun
+        .then(|| Archive::create_or_open(path))
+        .transpose()?;
     let mut intake = Intake {
         writer,
         attribution,
         rates: &files.rates,
+        sizes: &files.sizes,
         should_continue,
         finished,
         to_coins,
@@ -247,10 +229,13 @@ pub fn ingest(
         names: Vec::new(),
         parts,
         lot: Lot::default(),
-        in_usd: InUsd::default(),
+        interest: PendingInterest::default(),
         sessions: Vec::new(),
         book: ContractBook::default(),
         ingest: files.ingest.as_ref(),
+        is_dry_run: files.is_dry_run,
+        path,
+        exchange,
     };
     for known in &files.contracts {
         let SeriesContract {
@@ -261,24 +246,101 @@ pub fn ingest(
         } = known;
         intake.book.add(table, exchange, coin, contract);
     }
-    for (source, format, part) in &found {
+    for (source, (format, length), part) in &found {
         let shown = source.name.shown.clone();
         intake.done.files.push((shown.clone(), *format));
         if let Some(part) = intake.parts.get_mut(*part) {
             part.read.files.push((shown.clone(), *format));
         }
         intake.names.push((shown, *part));
-        let went_on = source.with(|bytes| {
-            let rows = DumpReader::open(&source.name, Some(*format), exchange, bytes)?;
-            let is_by_lines = rows.is_by_lines();
-            intake.file(rows, || is_by_lines && source.ends_within_a_line())
-        })??;
-        if !went_on {
+        let opened = source.with(|rows| {
+            let mut conversion = conversion(source, &rows, files)?;
+            conversion.set_length(*length);
+            Ok(intake.file(rows, &mut conversion, source))
+        })?;
+        let went_on = opened
+            .flatten()
+            .map_err(|message| unclear(&source.name, message))?;
+        if !went_on? {
             return Ok(intake.end(false));
         }
     }
     let is_whole = intake.convert()? && intake.store()?;
     Ok(intake.end(is_whole))
+}
+
+/// The sources of files in the order in which they are read, and the files.
+type Prepared = (Vec<Source>, Vec<Part>);
+
+/// A source, its format with the length of its bars, and the index of its file.
+type Source = (FileSource, (Format, Option<i64>), usize);
+
+/// Finds the sources and formats of all files, before anything is written. `None` if `should_continue` stopped it.
+fn prepared(
+    files: &Files,
+    should_continue: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Prepared>, IngestError> {
+    let mut found: Vec<Source> = Vec::new();
+    let mut parts = Vec::new();
+    for (number, file) in files.paths.iter().enumerate() {
+        let mut part = Part::default();
+        part.read.path.clone_from(file);
+        let shown = files.names.get(file).map(String::as_str);
+        let shown = shown.map_or_else(|| file.to_string_lossy(), Into::into);
+        for mut source in sources(file, &shown)? {
+            source.name.given.clone_from(&files.symbol);
+            if !should_continue(0) {
+                return Ok(None);
+            }
+            let opened = source.with(|mut rows| {
+                let mut conversion = conversion(&source, &rows, files)?;
+                if let Some(batch) = rows.next(conversion.wanted(), FIRST) {
+                    conversion.check(batch)?;
+                }
+                Ok((conversion.table.layout.format, conversion.length()))
+            })?;
+            let format = opened
+                .flatten()
+                .map_err(|message| unclear(&source.name, message))?;
+            part.left += 1;
+            found.push((source, format, number));
+        }
+        parts.push(part);
+    }
+    // Files are sorted by their dates, so that rows of one day are stored together. Open interest comes last, because it
+    // is converted and checked with the bars.
+    sort_small(&mut found, |one, other| {
+        let place = |(source, (format, _), _): &Source| {
+            let is_interest = format.kind() == TableKind::OpenInterest;
+            (is_interest, format.is_in_usd(), source.name.span())
+        };
+        place(one).cmp(&place(other))
+    });
+    Ok(Some((found, parts)))
+}
+
+/// Detects the format of a source; the error says why it is unclear.
+fn conversion<'a>(
+    source: &FileSource,
+    rows: &FileRows<'_>,
+    files: &'a Files,
+) -> Result<Conversion<'a>, String> {
+    let table = detect(&source.name, rows.head(), files.format)?;
+    let exchange = files.exchange.as_deref();
+    Conversion::new(
+        table,
+        &source.name,
+        exchange,
+        &files.sizes,
+        source.written_at(),
+    )
+}
+
+fn unclear(name: &FileName, message: String) -> UnclearFile {
+    UnclearFile {
+        file: name.shown.clone(),
+        message,
+    }
 }
 
 /// Accepted rows that are not stored yet, each with its place in the files.
@@ -287,6 +349,7 @@ struct Lot {
     orders: GivenOrders,
     bars: BarColumns,
     open_interest: InterestColumns,
+    positions: Vec<PositionRow>,
     places: Places,
 }
 
@@ -296,20 +359,29 @@ struct Places {
     orders: Vec<Place>,
     bars: Vec<Place>,
     open_interest: Vec<Place>,
+    positions: Vec<Place>,
 }
 
 impl Lot {
     fn len(&self) -> usize {
-        self.places.orders.len() + self.places.bars.len() + self.places.open_interest.len()
+        let Places {
+            orders,
+            bars,
+            open_interest,
+            positions,
+        } = &self.places;
+        orders.len() + bars.len() + open_interest.len() + positions.len()
     }
 }
 
 /// Stores the rows of files in an archive.
 struct Intake<'a> {
-    /// `None` in a dry run.
+    /// `None` in a dry run, and before the first rows of a new archive.
     writer: Option<Writer>,
+    is_dry_run: bool,
     attribution: ExchangeAttribution,
     rates: &'a QuoteRates,
+    sizes: &'a ContractSizes,
     should_continue: &'a mut dyn FnMut(u64) -> bool,
     finished: &'a mut dyn FnMut(Finished),
     to_coins: &'a mut ToCoins<'a>,
@@ -318,60 +390,65 @@ struct Intake<'a> {
     names: Vec<(String, usize)>,
     parts: Vec<Part>,
     lot: Lot,
-    /// Open-interest readings in USD that are not converted yet.
-    in_usd: InUsd,
+    /// Open-interest readings that are not converted or checked yet.
+    interest: PendingInterest,
     /// Sessions of completely read sources, which are stored together with their last rows.
     sessions: Vec<ImportedSession>,
     book: ContractBook,
     ingest: Option<&'a IngestOrigin>,
+    /// The folder of the archive.
+    path: &'a Path,
+    /// The exchange of rows that do not name one.
+    exchange: Option<&'a str>,
 }
 
 impl Intake<'_> {
     /// Reads a source. Returns false if `should_continue` stopped it.
     fn file(
         &mut self,
-        mut rows: DumpReader<'_>,
-        ends_within_a_line: impl FnOnce() -> bool,
+        mut rows: FileRows<'_>,
+        conversion: &mut Conversion<'_>,
+        source: &FileSource,
     ) -> Result<bool, IngestError> {
         let file = self.names.len().saturating_sub(1);
         let before = self.done.rows;
-        let mut covered = CoveredTime::default();
+        let mut read = FileProgress::default();
         let (mut is_whole, mut is_last_sound) = (true, true);
-        let mut chunk = DumpColumns::default();
-        loop {
-            let next = rows.next_line();
-            let is_end = next.is_none();
-            if let Some((line, read)) = next {
-                self.done.rows += 1;
-                is_last_sound = read.is_ok();
-                match read {
-                    Ok(Some(row)) => chunk.push(row, line),
-                    Ok(None) => self.done.repeated += 1,
-                    Err(fault) => {
-                        is_whole &= !fault.is_last;
-                        self.refuse(&fault.reason, &fault.shown, (file, line));
-                    }
-                }
-                if self.done.rows.is_multiple_of(LOOK) && !(self.should_continue)(self.done.rows) {
-                    return Ok(false);
-                }
+        let mut positions = ReadRows::default();
+        while let Some(mut batch) = rows.next(conversion.wanted(), CHUNK) {
+            let faults = std::mem::take(&mut batch.faults);
+            let last = batch.lines.last().copied();
+            is_last_sound = faults.last().is_none_or(|(line, _)| Some(*line) < last);
+            self.done.rows += (batch.lines.len() + faults.len()) as u64;
+            for (line, fault) in faults {
+                is_whole &= !fault.is_last;
+                self.refuse(&fault.reason, &fault.shown, (file, line));
             }
-            if chunk.len() >= CHUNK || is_end {
-                let chunk = std::mem::take(&mut chunk);
-                if !self.chunk(chunk, file, &mut covered)? {
-                    return Ok(false);
+            let chunk = conversion.convert(batch);
+            let chunk = chunk.map_err(|message| unclear(&source.name, message))?;
+            is_last_sound &= !chunk.is_last_unreadable();
+            self.done.rows -= chunk.skipped;
+            self.done.repeated += chunk.repeated;
+            let goes_on = match chunk.rows {
+                TableRows::Positions(columns) => {
+                    let read = positions_of(columns, &chunk.lines, &mut positions);
+                    read.map_err(|message| unclear(&source.name, message))?;
+                    true
                 }
-            }
-            if is_end {
-                break;
+                rows => self.chunk(ConvertedBatch { rows, ..chunk }, file, &mut read)?,
+            };
+            if !goes_on || !(self.should_continue)(self.done.rows) {
+                return Ok(false);
             }
         }
-        is_whole &= is_last_sound || !ends_within_a_line();
+        self.positions(positions, file, &source.name)?;
+        is_whole &= is_last_sound || !(rows.is_by_lines() && source.ends_within_a_line());
+        let format = conversion.table.layout.format;
         // A file of a day without liquidations covers its day, too.
-        if rows.format() == Format::BinanceLiquidations
+        if format == Format::BinanceLiquidations
             && is_whole
-            && covered.is_empty()
-            && let Some((first, last)) = rows.span()
+            && read.covered.is_empty()
+            && let Some((first, last)) = source.name.span()
         {
             self.sessions.push(ImportedSession {
                 exchange: "binance".to_owned(),
@@ -381,9 +458,9 @@ impl Intake<'_> {
                 known_at: last,
             });
         }
-        let span = rows.span().filter(|_| is_whole);
+        let span = source.name.span().filter(|_| is_whole);
         let span = span.map(|(start, end)| TimeRange::new(start, end));
-        self.sessions.extend(covered.sessions(span));
+        self.sessions.extend(read.covered.sessions(span));
         if let Some((name, _)) = self.names.get(file).filter(|_| !is_whole) {
             self.done.cut_short.push(name.clone());
         }
@@ -399,20 +476,65 @@ impl Intake<'_> {
         Ok(true)
     }
 
+    /// Adds the positions of a source to the lot.
+    fn positions(
+        &mut self,
+        positions: ReadRows<Vec<ObservedPosition>>,
+        file: usize,
+        name: &FileName,
+    ) -> Result<(), IngestError> {
+        let ReadRows {
+            columns, places, ..
+        } = positions;
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let made = archive_positions(self.path, columns, self.exchange, &mut self.attribution);
+        let (rows, found, refused) = made.map_err(|fault| match fault {
+            PositionsFault::Archive(fault) => IngestError::Archive(fault),
+            PositionsFault::Row((row, column, why)) => {
+                let row = places.get(row).copied().unwrap_or_default();
+                unclear(name, format!("column {column:?}, row {row}: {why}")).into()
+            }
+        })?;
+        for mut refused in refused {
+            let row = refused
+                .place
+                .rsplit(':')
+                .next()
+                .and_then(|row| row.parse().ok());
+            let row = row.and_then(|row: usize| places.get(row)).copied();
+            refused.place = format!("{}:{}", name.shown, row.unwrap_or_default());
+            refuse_all(&mut self.done.refused, &refused);
+            if let Some(part) = part_of(&self.names, &mut self.parts, file) {
+                refuse_all(&mut part.read.refused, &refused);
+            }
+        }
+        let lot = &mut self.lot;
+        let lines = found.iter().filter_map(|row| places.get(*row));
+        lot.places
+            .positions
+            .extend(lines.map(|line| (file, *line as u64)));
+        lot.positions.extend(rows);
+        Ok(())
+    }
+
     /// Checks rows of a source and adds the accepted rows to the lot. Returns false if `should_continue` stopped it.
     fn chunk(
         &mut self,
-        chunk: DumpColumns,
+        chunk: ConvertedBatch,
         file: usize,
-        covered: &mut CoveredTime,
+        progress: &mut FileProgress,
     ) -> Result<bool, IngestError> {
-        let DumpColumns {
-            orders,
-            bars,
-            open_interest,
-            lines,
-            ..
-        } = chunk;
+        let (mut orders, mut bars, mut open_interest) = Default::default();
+        match chunk.rows {
+            TableRows::Orders(read) => orders = read,
+            TableRows::Bars(read) => bars = read,
+            TableRows::OpenInterest(read) => open_interest = read,
+            TableRows::Positions(_) => {}
+        }
+        progress.lengths(&mut bars.columns);
+        let lines = chunk.lines;
         let (attribution, done) = (&mut self.attribution, self.done.rows);
         let (mut failed, mut is_unknown) = (None, false);
         let mut unknown = |name: &str| match attribution.unknown(name) {
@@ -430,10 +552,12 @@ impl Intake<'_> {
         let mut judge = Judge::new(
             machine(),
             self.rates,
+            self.sizes,
             &mut self.book,
             &mut unknown,
             &mut should_continue,
-        );
+        )
+        .of_closed_bars();
         let orders = judge.orders(orders);
         let bars = judge.bars(bars);
         let open_interest = judge.open_interest(open_interest);
@@ -449,49 +573,42 @@ impl Intake<'_> {
             part.is_reported = true;
         }
         self.done.repeated += bars.repeated + open_interest.repeated;
-        for (faults, lines) in [
-            (&orders.faults, &lines.orders),
-            (&bars.faults, &lines.bars),
-            (&open_interest.faults, &lines.open_interest),
-        ] {
-            for fault in faults {
-                let line = lines.get(fault.row).copied().unwrap_or_default();
-                self.refuse(&fault.counted(), &fault.shown, (file, line));
-            }
+        let mut faults: Vec<&RowFault> = (orders.faults.iter())
+            .chain(&bars.faults)
+            .chain(&open_interest.faults)
+            .collect();
+        faults.sort_by_key(|fault| fault.row);
+        for fault in faults {
+            let line = lines.get(fault.row).copied().unwrap_or_default();
+            self.refuse(&fault.counted(), &fault.shown, (file, line));
         }
-        cover(covered, &orders.columns);
-        let found_at = |places: &[usize], lines: &[u64]| -> Vec<Place> {
+        progress.cover(&orders.columns);
+        let found_at = |places: &[usize]| -> Vec<Place> {
             let lines = places.iter().filter_map(|row| lines.get(*row));
             lines.map(|line| (file, *line)).collect()
         };
         let lot = &mut self.lot;
-        lot.places
-            .orders
-            .extend(found_at(&orders.places, &lines.orders));
-        lot.places.bars.extend(found_at(&bars.places, &lines.bars));
+        lot.places.orders.extend(found_at(&orders.places));
+        lot.places.bars.extend(found_at(&bars.places));
         append_orders(&mut lot.orders, &orders.columns);
         lot.bars.append(&bars.columns);
-        let places = found_at(&open_interest.places, &lines.open_interest);
-        if open_interest.columns.in_usd {
-            self.in_usd.add(open_interest.columns, file, places);
-        } else {
-            lot.places.open_interest.extend(places);
-            lot.open_interest.append(&open_interest.columns);
+        let places = found_at(&open_interest.places);
+        if !places.is_empty() {
+            self.interest.add(open_interest.columns, file, places);
         }
-        if self.in_usd.are_many() && !self.convert()? {
+        if self.interest.are_many() && !self.convert()? {
             return Ok(false);
         }
         if self.lot.len() >= LOT {
-            self.sessions.extend(covered.sessions(None));
-            covered.keep_ends();
+            self.sessions.extend(progress.sessions());
             return Ok(self.store()?);
         }
         Ok(true)
     }
 
-    /// Stores the lot with its bars, then converts the readings in USD to coins. Returns false if `should_continue` stopped it.
+    /// Stores the lot with its bars, then converts the readings of open interest to coins. Returns false if `should_continue` stopped it.
     fn convert(&mut self) -> Result<bool, IngestError> {
-        if self.in_usd.is_empty() {
+        if self.interest.is_empty() {
             return Ok(true);
         }
         if !self.store()? {
@@ -504,14 +621,14 @@ impl Intake<'_> {
             UnclearFile { file, message }
         };
         let converted = self
-            .in_usd
+            .interest
             .converted(self.to_coins, &mut || should_continue(read))
             .map_err(|(file, message)| unclear(&self.names, file, message))?;
         let Some(converted) = converted else {
             return Ok(false);
         };
         for of_file in converted {
-            if let Some(why) = self.in_usd.fault_of(&of_file) {
+            if let Some(why) = self.interest.fault_of(&of_file) {
                 // The readings of the files before this one are valid, so they are stored.
                 self.store()?;
                 return Err(unclear(&self.names, of_file.file, why).into());
@@ -551,11 +668,11 @@ impl Intake<'_> {
 
     /// Reports the files of which all accepted rows are stored.
     fn report_finished(&mut self) {
-        if self.writer.is_none() {
+        if self.is_dry_run {
             return;
         }
         let contracts = contracts(&self.book);
-        let waiting = self.in_usd.files();
+        let waiting = self.interest.files();
         let waiting: BTreeSet<usize> = waiting
             .filter_map(|number| self.names.get(number))
             .map(|(_, part)| *part)
@@ -576,8 +693,15 @@ impl Intake<'_> {
     fn store(&mut self) -> Result<bool, ArchiveError> {
         let lot = std::mem::take(&mut self.lot);
         let sessions = std::mem::take(&mut self.sessions);
-        let Some(writer) = &mut self.writer else {
+        if self.is_dry_run {
             self.done.new += lot.len() as u64;
+            return Ok(true);
+        }
+        if self.writer.is_none() && (lot.len() > 0 || !sessions.is_empty()) {
+            self.writer = Some(Archive::create_or_open(self.path)?);
+        }
+        let Some(writer) = &mut self.writer else {
+            self.report_finished();
             return Ok(true);
         };
         let (should_continue, read) = (&mut *self.should_continue, self.done.rows);
@@ -585,7 +709,7 @@ impl Intake<'_> {
             orders: order_table(lot.orders),
             bars: bar_table(lot.bars),
             open_interest: interest_table(lot.open_interest),
-            positions: Vec::new(),
+            positions: lot.positions,
         };
         let scope = ImportScope {
             sessions: &sessions,
@@ -599,6 +723,7 @@ impl Intake<'_> {
             let places = match rejected.table {
                 "orders" => &lot.places.orders,
                 "bars" => &lot.places.bars,
+                "positions" => &lot.places.positions,
                 _ => &lot.places.open_interest,
             };
             let place = places.get(rejected.row).copied().unwrap_or_default();
@@ -628,13 +753,91 @@ fn part_of<'a>(
     parts.get_mut(*part)
 }
 
-/// Extends the covered time by orders.
-fn cover(covered: &mut CoveredTime, orders: &GivenOrders) {
-    for (row, (at, received_at)) in orders.timestamp.iter().zip(&orders.received_at).enumerate() {
-        let exchange = orders.exchange.get(row).unwrap_or_default();
-        let completeness = orders.completeness.as_ref();
-        let completeness = completeness.and_then(|column| column.get(row).copied());
-        let completeness = completeness.unwrap_or(Completeness::Unknown);
-        covered.add(exchange, completeness, *at, *received_at);
+/// Reads positions; the error is the first row that cannot be read.
+fn positions_of(
+    columns: Vec<(String, InputCells)>,
+    lines: &[u64],
+    all: &mut ReadRows<Vec<ObservedPosition>>,
+) -> Result<(), String> {
+    let table = RawTable::new(columns);
+    let read = table.and_then(|table| read_positions(&table, &mut || true));
+    let read = read.map_err(|fault| format!("column {:?} {}", fault.column, fault.message))?;
+    let read = read.unwrap_or_default();
+    let line = |row: usize| lines.get(row).copied().unwrap_or_default();
+    if let Some(fault) = first(&read.faults) {
+        let (column, row) = (fault.column, line(fault.row));
+        return Err(format!("column {column:?}, row {row}: {}", fault.message()));
+    }
+    let places = read.places.iter();
+    let places = places.map(|row| usize::try_from(line(*row)).unwrap_or_default());
+    all.places.extend(places);
+    all.columns.extend(read.columns);
+    Ok(())
+}
+
+/// What is known of a file that is being read.
+#[derive(Debug, Default)]
+struct FileProgress {
+    covered: CoveredTime,
+    /// The length of the bars of each series, and the last one.
+    lengths: BTreeMap<(String, String), i64>,
+    latest: Option<Millis>,
+    is_unsorted: bool,
+}
+
+impl FileProgress {
+    /// Extends the covered time by orders.
+    fn cover(&mut self, orders: &GivenOrders) {
+        for (row, (at, received_at)) in orders.timestamp.iter().zip(&orders.received_at).enumerate()
+        {
+            // The archive refuses such a row.
+            if at.0 < 0 {
+                continue;
+            }
+            let exchange = orders.exchange.get(row).unwrap_or_default();
+            let completeness = orders.completeness.as_ref();
+            let completeness = completeness.and_then(|column| column.get(row).copied());
+            let completeness = completeness.unwrap_or(Completeness::Unknown);
+            self.covered.add(exchange, completeness, *at, *received_at);
+            self.is_unsorted |= self
+                .latest
+                .is_some_and(|latest| *at < latest.back(Millis::DAY));
+            self.latest = self.latest.max(Some(*at));
+        }
+    }
+
+    /// The sessions of the time that is covered so far.
+    ///
+    /// A file that is not sorted by time may contain earlier orders, so it covers nothing before its end.
+    fn sessions(&mut self) -> Vec<ImportedSession> {
+        if self.is_unsorted {
+            return Vec::new();
+        }
+        let sessions = self.covered.sessions(None);
+        self.covered.keep_ends();
+        sessions
+    }
+
+    /// Gives bars without a length that of their series in the rows before.
+    fn lengths(&mut self, bars: &mut BarColumns) {
+        if bars.interval.iter().all(Option::is_some) {
+            return;
+        }
+        let series = |row: usize| {
+            let name = |names: &crate::model::Labels| names.get(row).unwrap_or_default().to_owned();
+            (name(&bars.exchange), name(&bars.symbol))
+        };
+        let mut spacings = Spacings::default();
+        for (row, at) in bars.timestamp.iter().enumerate() {
+            spacings.add(series(row), *at);
+        }
+        for (series, length) in spacings.commonest() {
+            self.lengths.entry(series).or_insert(length);
+        }
+        let lengths = bars.interval.iter().enumerate();
+        let lengths: Vec<Option<i64>> = lengths
+            .map(|(row, length)| length.or_else(|| self.lengths.get(&series(row)).copied()))
+            .collect();
+        bars.interval = lengths;
     }
 }

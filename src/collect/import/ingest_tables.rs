@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::archive::{Archive, ArchiveError, CoveredTime, ImportScope, IngestOrigin, Tables};
+use crate::archive::{Archive, ArchiveError, ImportScope, IngestOrigin, Tables};
 use crate::collect::clock::machine;
 use crate::collect::import::ingest::{Ingested, LATE, reason};
 use crate::collect::import::refused::refuse;
@@ -13,8 +13,7 @@ pub type TablePlaces = HashMap<&'static str, Vec<usize>>;
 
 /// Stores checked tables in the archive in the folder `path`, which is created if it is missing.
 ///
-/// The covered time of the orders extends `covered_before`, that of earlier parts of the same table. `ingest` is recorded
-/// as the origin of the rows. `should_continue` gets the number of finished rows and returns whether to continue; rows that are
+/// `ingest` is recorded as the origin of the rows. `should_continue` gets the number of finished rows and returns whether to continue; rows that are
 /// already stored stay.
 ///
 /// # Errors
@@ -24,7 +23,6 @@ pub fn ingest_tables(
     path: &Path,
     tables: Tables,
     places: &TablePlaces,
-    covered_before: &CoveredTime,
     ingest: Option<&IngestOrigin>,
     should_continue: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Ingested, ArchiveError> {
@@ -34,9 +32,7 @@ pub fn ingest_tables(
         return Ok(Ingested::default());
     }
     let mut writer = Archive::create_or_open(path)?;
-    let mut covered = tables.orders.covered_time();
-    covered.join(covered_before);
-    let sessions = covered.of_table().sessions(None);
+    let sessions = tables.orders.covered_time().of_table().sessions(None);
     let scope = ImportScope {
         sessions: &sessions,
         until: machine().back(LATE),
@@ -44,12 +40,10 @@ pub fn ingest_tables(
     };
     let (imported, is_whole) =
         writer.import(tables, scope, &mut |done| should_continue(done as u64))?;
-    covered.keep_ends();
     let mut done = Ingested {
         rows,
         new: imported.new,
         repeated: imported.repeated,
-        covered,
         is_interrupted: !is_whole,
         ..Ingested::default()
     };

@@ -33,3 +33,11 @@ pub(crate) fn refuse(refused: &mut Vec<Refused>, (reason, shown): (&str, &str), 
         shown: shown.to_owned(),
     });
 }
+
+/// Adds rows that were refused for one reason elsewhere.
+pub(crate) fn refuse_all(refused: &mut Vec<Refused>, more: &Refused) {
+    match refused.iter_mut().find(|known| known.reason == more.reason) {
+        Some(known) => known.count += more.count,
+        None => refused.push(more.clone()),
+    }
+}

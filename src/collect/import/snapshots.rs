@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::collect::import::refused::{Refused, refuse};
-use crate::model::{Millis, ObservedPosition, PositionRow, Symbol, exchange_name, nearest_f64};
+use crate::model::{
+    Millis, ObservedPosition, PositionRow, Symbol, exchange_name, nearest_f64, product,
+};
 
 /// Maximum difference between a price and the market price, as a fraction of the market price.
 const APART: f64 = 0.10;
@@ -23,22 +25,26 @@ const SEVERAL: usize = 3;
 const DIGITS: u32 = 8;
 
 /// A row that cannot be read: its index, the column at fault, and the reason.
-pub type Unclear = (usize, &'static str, String);
+pub(crate) type Unclear = (usize, &'static str, String);
+
+/// The accepted rows, the index of each in its table, and the refused rows by reason.
+pub(crate) type JudgedPositions = (Vec<PositionRow>, Vec<usize>, Vec<Refused>);
 
 /// The key of a snapshot: exchange, coin and time.
 type Snapshot = (String, String, Millis);
 
-/// Converts the rows of a table to the form that an archive stores. Also returns the refused rows by reason. Rows
+/// Converts the rows of a table to the form that an archive stores. Also returns their indexes in the table, and the
+/// refused rows by reason. Rows
 /// without an exchange get `exchange`. `price_at` returns the market price of a coin at an instant if it is known.
 ///
 /// # Errors
 ///
 /// The first row that cannot be read.
-pub fn snapshots(
+pub(crate) fn snapshots(
     given: Vec<ObservedPosition>,
     exchange: Option<&str>,
     price_at: &mut dyn FnMut(&str, Millis) -> Option<f64>,
-) -> Result<(Vec<PositionRow>, Vec<Refused>), Unclear> {
+) -> Result<JudgedPositions, Unclear> {
     let mut rows = Vec::with_capacity(given.len());
     let mut numbers: HashMap<Snapshot, u32> = HashMap::new();
     let mut prices: BTreeMap<Snapshot, Vec<(f64, f64)>> = BTreeMap::new();
@@ -56,6 +62,7 @@ pub fn snapshots(
         .map(|(snapshot, price)| (snapshot, judge(&agreed, snapshot, *price, price_at)))
         .collect();
     let mut refused: Vec<Refused> = Vec::new();
+    let mut places = Vec::with_capacity(rows.len());
     let mut place = 0;
     rows.retain(|row| {
         let at = place;
@@ -64,6 +71,7 @@ pub fn snapshots(
             .get(&snapshot_of(row))
             .and_then(|judged| judged.fault(row));
         let Some((reason, shown)) = fault else {
+            places.push(at);
             return true;
         };
         refuse(
@@ -73,7 +81,7 @@ pub fn snapshots(
         );
         false
     });
-    Ok((rows, refused))
+    Ok((rows, places, refused))
 }
 
 /// The result of the check of a snapshot's price.
@@ -138,9 +146,18 @@ fn row(
     let exchange = one.exchange.as_deref().or(exchange).map(exchange_name);
     let exchange =
         exchange.ok_or_else(|| unclear("exchange", "is missing, and exchange= is not given"))?;
-    let coin = coin(one.coin, one.symbol).map_err(|(column, message)| (place, column, message))?;
+    let (coin, scale) =
+        coin(one.coin, one.symbol).map_err(|(column, message)| (place, column, message))?;
+    let of_one = |price: Decimal| {
+        let of_one = price.checked_div(Decimal::from(scale));
+        of_one.unwrap_or(price).normalize()
+    };
     let stated = one.current_price.filter(|price| *price > Decimal::ZERO);
-    let qty = match (one.qty, stated) {
+    let stated = stated.map(of_one);
+    let scaled = one.qty.map(|qty| {
+        product(qty, Decimal::from(scale)).ok_or_else(|| unclear("qty", "is too large"))
+    });
+    let qty = match (scaled.transpose()?, stated) {
         (Some(qty), _) => qty,
         (None, Some(price)) => one
             .value_usd
@@ -171,10 +188,10 @@ fn row(
         coin,
         side: one.side,
         qty,
-        entry_price: one.entry_price,
+        entry_price: one.entry_price.map(of_one),
         leverage: one.leverage,
         margin_mode: one.margin_mode,
-        liquidation_price: one.liquidation_price,
+        liquidation_price: one.liquidation_price.map(of_one),
         value_usd: one.value_usd,
         observed_at: one.observed_at.unwrap_or(one.timestamp),
         timestamp: one.timestamp,
@@ -183,8 +200,22 @@ fn row(
     Ok((row, if price.is_finite() { price } else { 0.0 }))
 }
 
-/// The coin of a row from its columns `coin` and `symbol`, which must agree if both are present.
-fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'static str, String)> {
+/// The coin of a row, and the coins per listed unit, from its columns `coin` and `symbol`, which must agree if both are
+/// present.
+fn coin(
+    coin: Option<String>,
+    symbol: Option<String>,
+) -> Result<(String, u32), (&'static str, String)> {
+    for (column, name) in [("coin", &coin), ("symbol", &symbol)] {
+        let name = name.as_deref().unwrap_or_default();
+        if let Some(why) = Symbol::read(name).and_then(|symbol| symbol.unclear(name)) {
+            let message = format!("{name:?} is {why}");
+            return Err((column, message));
+        }
+    }
+    let scale = [&symbol, &coin].into_iter().flatten().next();
+    let scale = scale.and_then(|name| Symbol::read(name));
+    let scale = scale.map_or(1, |symbol| symbol.scale());
     let read = |name: &String| {
         Symbol::read(name).map_or_else(|| name.clone(), |symbol| symbol.coin().to_owned())
     };
@@ -196,7 +227,7 @@ fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'stati
             );
             Err(("coin", message))
         }
-        (Some(name), _) | (None, Some(name)) => Ok(read(&name)),
+        (Some(name), _) | (None, Some(name)) => Ok((read(&name), scale)),
         (None, None) => {
             let message = "is missing, and so is symbol; one of the two is needed";
             Err(("coin", message.to_owned()))
@@ -290,7 +321,7 @@ mod tests {
 
     /// Returns the accepted quantities, and the number of refused rows by reason.
     fn judged(rows: &[(f64, f64)], market: Option<f64>) -> (Vec<f64>, Vec<(String, u64)>) {
-        let (rows, refused) = snapshots(of_one(rows), None, &mut |_, _| market).unwrap();
+        let (rows, _, refused) = snapshots(of_one(rows), None, &mut |_, _| market).unwrap();
         (
             rows.iter().map(|row| nearest_f64(row.qty)).collect(),
             (refused.into_iter().map(|one| (one.reason, one.count))).collect(),
@@ -341,7 +372,7 @@ mod tests {
         for row in &mut rows {
             row.current_price = Some(Decimal::ONE_HUNDRED);
         }
-        let (rows, refused) = snapshots(rows, None, &mut |_, _| None).unwrap();
+        let (rows, _, refused) = snapshots(rows, None, &mut |_, _| None).unwrap();
         let reasons: Vec<&str> = refused.iter().map(|one| one.reason.as_str()).collect();
         assert_eq!((rows.len(), reasons), (0, vec![OFF]));
     }

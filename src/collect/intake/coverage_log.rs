@@ -55,13 +55,6 @@ impl CoverageLog {
         self.backfill.request(TimeRange::new(start, end));
     }
 
-    /// Records a gap with rows that failed the unit check, and requests its backfill.
-    pub(crate) fn doubtful_gap(&self, start: Millis, end: Millis, reason: &str) {
-        let end = end.max(start.on(1));
-        self.record_gap(GapCause::Doubtful, start, end, reason);
-        self.backfill.request(TimeRange::new(start, end));
-    }
-
     /// Records a gap without requesting its backfill.
     pub(crate) fn note_gap(&self, start: Millis, end: Millis, reason: &str) {
         let cause = if reason.ends_with(NUMBERS_MISSING) {

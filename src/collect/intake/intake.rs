@@ -402,13 +402,6 @@ impl Intake {
         self.in_flight.delivered_until(at)
     }
 
-    /// Clears the remembered dedupe keys and the pending rows, so that retracted rows count as new when they arrive
-    /// again.
-    pub(crate) fn forget_all(&self) {
-        self.dedupe.forget_all();
-        self.pending.take();
-    }
-
     /// Ends the intake: gives up pending rows, and writes the remaining gaps and counts.
     pub(crate) fn close(&self) {
         self.pending.give_up_all();

@@ -16,7 +16,6 @@ use crate::collect::delivery::dedupe_keys::{DedupeKeys, EventOrigin};
 use crate::collect::intake::order_check::order_row;
 use crate::collect::intake::pending_rows::PendingRow;
 use crate::collect::intake::raw_frames::path_and_query;
-use crate::collect::quality::retract::{DoubtfulTime, day_of, doubtful_times};
 use crate::collect::quarantine::quarantine::QuarantinedOrders;
 use crate::collect::quarantine::quarantined_order::Figures;
 use crate::collect::rebuild::reference_history::ReferenceHistory;
@@ -60,6 +59,9 @@ struct StoredRows {
     days: HashSet<Millis>,
     by_key: HashMap<String, StoredRow>,
     by_receipt: HashMap<Millis, Vec<Expected>>,
+    /// The rows by event time, if an ingest may have stored the orders of the day. An order of a frame may be among them
+    /// under the key of another source.
+    by_time: HashMap<Millis, Vec<OrderRow>>,
 }
 
 /// The replay of one exchange.
@@ -77,8 +79,11 @@ struct VenueReplay {
     missing: BTreeMap<Millis, Vec<Expected>>,
     /// The latest receipt time of which all frames were replayed.
     settled: Option<Millis>,
-    /// Times in which the unit check of the exchange failed.
-    doubtful: Vec<DoubtfulTime>,
+}
+
+/// The start of the UTC day of an instant.
+fn day_of(at: Millis) -> Millis {
+    Millis(at.0.div_euclid(Millis::DAY).saturating_mul(Millis::DAY))
 }
 
 /// The replay of all exchanges.
@@ -121,7 +126,12 @@ impl StoredRows {
             end: Some(day.on(Millis::DAY)),
             ..Filter::default()
         };
+        let has_ingests = !archive.ingests()?.is_empty();
         for row in archive.orders(&filter)?.rows {
+            if has_ingests {
+                let at = row.order.timestamp;
+                self.by_time.entry(at).or_default().push(row.clone());
+            }
             let content = content(&row);
             let expected = Expected {
                 key: row.dedupe_key.clone(),
@@ -151,6 +161,21 @@ impl StoredRows {
             rows.retain(|row| row.day >= before);
             !rows.is_empty()
         });
+        self.by_time.retain(|at, _| day_of(*at) >= before);
+    }
+
+    /// Removes the stored row of another source that is the order of `row`; returns whether there is one.
+    fn take_of_another_source(&mut self, row: &OrderRow) -> bool {
+        let Some(rows) = self.by_time.get_mut(&row.order.timestamp) else {
+            return false;
+        };
+        let place = rows
+            .iter()
+            .position(|known| known.is_of_another_source(row));
+        if let Some(place) = place {
+            rows.swap_remove(place);
+        }
+        place.is_some()
     }
 }
 
@@ -167,7 +192,6 @@ impl VenueReplay {
             stored: StoredRows::default(),
             missing: BTreeMap::new(),
             settled: None,
-            doubtful: Vec::new(),
         }
     }
 
@@ -264,10 +288,7 @@ impl Replay {
         let is_chosen = self.chosen.is_empty() || self.chosen.contains(&name);
         let mut one = match self.venues.remove(name) {
             Some(one) => one,
-            None => VenueReplay {
-                doubtful: doubtful_times(self.archive(), name)?,
-                ..VenueReplay::new(venue, is_chosen)
-            },
+            None => VenueReplay::new(venue, is_chosen),
         };
         let outcome = self.replay(&mut one, line);
         self.venues.insert(name, one);
@@ -289,13 +310,7 @@ impl Replay {
                 one.add_markets(&line);
                 self.retry_pending(one)?;
             }
-            RawLineKind::Socket | RawLineKind::Request => {
-                // Rows of a doubtful time were retracted, so their frames are not compared.
-                let at = line.received_at;
-                if !one.doubtful.iter().any(|time| time.contains(at)) {
-                    self.frame(one, &line)?;
-                }
-            }
+            RawLineKind::Socket | RawLineKind::Request => self.frame(one, &line)?,
         }
         Ok(())
     }
@@ -464,6 +479,13 @@ impl Replay {
             day,
             content: content(&row),
         };
+        if !one.stored.by_key.contains_key(&row.dedupe_key)
+            && one.stored.take_of_another_source(&row)
+        {
+            self.report.of(name).same += 1;
+            one.stored.by_key.insert(row.dedupe_key, fresh);
+            return Ok(());
+        }
         let known = one.stored.by_key.get(&row.dedupe_key);
         // A row that was quarantined live stays in quarantine. The replay cannot repeat this decision, because not all
         // reference prices of that time are stored.

@@ -12,6 +12,16 @@ pub enum CollectError {
     /// An unknown exchange.
     #[error("exchanges: {0}")]
     Venue(#[from] Error),
+    /// An exchange that closed.
+    #[error(
+        "exchanges: {name:?} closed on {closed} and cannot be collected; its past can be ingested and decoded"
+    )]
+    Closed {
+        /// The name of the exchange.
+        name: &'static str,
+        /// When it closed.
+        closed: &'static str,
+    },
     /// An invalid coin name.
     #[error("symbols: {message}")]
     Coin {
@@ -21,6 +31,9 @@ pub enum CollectError {
     /// An invalid setting.
     #[error("settings: {0}")]
     Settings(#[from] SettingsError),
+    /// An environment variable that should name a proxy, but names none.
+    #[error("{0}, or `proxy` in the settings of the exchange")]
+    Proxy(String),
     /// The archive cannot be written.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -32,7 +45,7 @@ pub enum CollectError {
 /// What a collector collects, and how.
 #[derive(Clone, Debug, Default)]
 pub struct CollectPlan {
-    /// The names of exchanges; empty for all.
+    /// The names of exchanges; empty for all that trade.
     pub venues: Vec<String>,
     /// The coins to collect. If empty, orders of all coins are collected, but bars and open interest only of the coins
     /// in the settings.
@@ -56,11 +69,16 @@ impl CollectPlan {
     /// The selected exchanges.
     pub(crate) fn venues(&self) -> Result<Vec<&'static Venue>, CollectError> {
         if self.venues.is_empty() {
-            return Ok(VENUES.to_vec());
+            let open = VENUES.into_iter().filter(|venue| venue.closed().is_none());
+            return Ok(open.collect());
         }
         let mut chosen: Vec<&'static Venue> = Vec::new();
         for name in &self.venues {
             let venue = crate::feeds::venue(name)?;
+            if let Some(closed) = venue.closed() {
+                let name = venue.name();
+                return Err(CollectError::Closed { name, closed });
+            }
             if !chosen.iter().any(|known| known.name() == venue.name()) {
                 chosen.push(venue);
             }

@@ -29,7 +29,7 @@ use crate::collect::settings::settings_error::ShapeError;
 use crate::feeds::hyperliquid::MOST_WEIGHT;
 use crate::feeds::{MARKET, VENUES, Venue, venue};
 use crate::model::Millis;
-use crate::net::Backoff;
+use crate::net::{Backoff, SCHEMES, without_password};
 
 /// An invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,14 +71,7 @@ pub struct ExchangeAddress {
 
 impl fmt::Debug for ExchangeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The address of a proxy may contain a password.
-        let proxy = self
-            .proxy
-            .as_deref()
-            .map(|address| match address.rsplit_once('@') {
-                Some((_, host)) => format!("***@{host}"),
-                None => address.to_owned(),
-            });
+        let proxy = self.proxy.as_deref().map(without_password);
         f.debug_struct("ExchangeAddress")
             .field("proxy", &proxy)
             .field("paths", &self.paths)
@@ -510,10 +503,10 @@ fn check_exchange(name: &str, exchange: &ExchangeAddress) -> Result<(), Settings
         let usable =
             Url::parse(address).is_ok_and(|url| schemes.contains(&url.scheme()) && url.has_host());
         if !usable {
-            // The message omits the address, because it may contain a password.
             let message = format!(
-                "the address is not allowed; allowed: {} addresses, or an empty one for no proxy",
-                schemes.map(|scheme| format!("{scheme}://")).join(", ")
+                "{:?} is not the address of a proxy; allowed: {SCHEMES} with a host and a port, or an empty text for no \
+                 proxy",
+                without_password(address)
             );
             return refused(format!("exchanges.{name}.proxy"), message);
         }
@@ -661,7 +654,7 @@ mod tests {
             (
                 "[exchanges.okx]\nproxy = \"ftp://a\"",
                 "exchanges.okx.proxy",
-                "socks5h:// addresses, or",
+                "socks5h:// with a host and a port, or",
             ),
             ("[pace]\npoll = -1.0", "pace.poll", "-1"),
             (

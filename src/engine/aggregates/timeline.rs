@@ -1,6 +1,6 @@
 //! Liquidations over time: exact sums by period and group.
 //!
-//! Orders may be added in any sequence. Periods start at multiples of their length since the epoch. [`Timeline`]s of
+//! Orders may be added in any sequence. The periods are those of [`PeriodLength`]. [`Timeline`]s of
 //! parts of the orders can be joined.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::engine::coverage::feed_coverage::RecordedRanges;
 use crate::engine::coverage::feed_coverage::{mean, share};
 use crate::model::{
     ExactSum, FiledColumns, FiledOrders, FixedPoint, Interner, Millis, Numbered, OrderBrief,
-    PeriodRow, Side, Symbol, TimeRange, Vocabulary,
+    PeriodLength, PeriodRow, Side, Symbol, TimeRange, Vocabulary,
 };
 
 /// The columns that rows are grouped by, in addition to the period.
@@ -42,8 +42,8 @@ pub struct TimelineQuestion {
     pub start: Millis,
     /// Orders before this instant.
     pub end: Millis,
-    /// Length of a period in milliseconds, above zero.
-    pub interval: i64,
+    /// Length of a period.
+    pub interval: PeriodLength,
     /// What rows are grouped by.
     pub by: Grouping,
     /// Orders of these pairs, or of any pair of these coins. If empty, all orders.
@@ -59,10 +59,9 @@ pub struct TimelineQuestion {
 }
 
 impl TimelineQuestion {
-    /// The numbers of the first and the last period; multiplied by the length they are the starts.
+    /// The numbers of the first and the last period.
     fn periods(&self) -> std::ops::RangeInclusive<i64> {
-        let last = self.end.back(1).0.div_euclid(self.interval);
-        self.start.0.div_euclid(self.interval)..=last
+        self.interval.number(self.start)..=self.interval.number(self.end.back(1))
     }
 
     /// Number of rows of each group, unless periods without orders are left out.
@@ -220,7 +219,7 @@ impl Timeline {
         }
         let by = self.asked.by;
         let names = self.codes(order.coin, order.symbol, order.exchange);
-        let period = order.timestamp.0.div_euclid(self.asked.interval);
+        let period = self.asked.interval.number(order.timestamp);
         let number = self.number((names, by.side.then_some(order.side)));
         let Some(sums) = self.place((period, number)) else {
             return;
@@ -273,10 +272,13 @@ impl Timeline {
                     continue;
                 }
                 self.close(period, &groups, &mut runs, &mut touched);
-                period = at.div_euclid(asked.interval);
-                let open = period.saturating_mul(asked.interval);
-                span =
-                    open.max(asked.start.0)..open.saturating_add(asked.interval).min(asked.end.0);
+                period = asked.interval.number(Millis(*at));
+                let open = asked.interval.start(period).max(asked.start);
+                let close = asked
+                    .interval
+                    .start(period.saturating_add(1))
+                    .min(asked.end);
+                span = open.0..close.0;
             }
             let place = *group as usize;
             let Some(run) = runs.get_mut(place) else {
@@ -480,7 +482,7 @@ impl Timeline {
             let text = self.names.text(code).filter(|_| wanted);
             text.map(str::to_owned)
         };
-        let timestamp = Millis(period.saturating_mul(self.asked.interval));
+        let timestamp = self.asked.interval.start(period);
         let share = covered.of(timestamp, by.exchange.then_some(exchange));
         // What is not covered is unknown, not zero.
         let sums = sums
@@ -549,7 +551,7 @@ impl<'a> CoverageShares<'a> {
         let shares = match &self.last {
             Some((at, shares)) if *at == open => shares,
             _ => {
-                let period = TimeRange::new(open, open.on(self.asked.interval))
+                let period = TimeRange::new(open, self.asked.interval.close(open))
                     .intersection(TimeRange::new(self.asked.start, self.asked.end));
                 let shares = self.spans.iter().map(|spans| share(spans, period));
                 &self.last.insert((open, shares.collect())).1
@@ -591,7 +593,7 @@ mod tests {
         Arc::new(TimelineQuestion {
             start: Millis(3),
             end: Millis(47),
-            interval: 10,
+            interval: PeriodLength::Fixed(10),
             by,
             symbols: Vec::new(),
             exchange: None,

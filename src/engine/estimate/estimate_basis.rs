@@ -1,5 +1,7 @@
 //! What an estimate is based on.
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
 
 use crate::engine::estimate::reach::HeadlineBasis;
@@ -83,10 +85,14 @@ pub struct EstimateBasis {
     /// before the close.
     pub open_interest_partial_bars: usize,
     /// Number of open interest readings left out as outliers: they left the usual level, and later readings returned to
-    /// it.
+    /// it, or they moved it further than positions can, so that the change opened and closed none.
     pub open_interest_outliers: usize,
     /// Number of newest readings that left the usual level and cannot be judged yet. They are used.
     pub open_interest_unjudged: usize,
+    /// The factor between two levels of open interest, by exchange. Two sources of one exchange that count differently
+    /// have such levels.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub open_interest_factors: BTreeMap<String, f64>,
     /// Number of bars left out as outliers: their prices left the usual level, and later bars returned to it.
     pub bar_outliers: usize,
     /// Number of newest bars with prices that left the usual level and cannot be judged yet. They are used.

@@ -460,6 +460,10 @@ impl<'a> ReplayWindow<'a> {
             open_interest_partial_bars: counts.partial,
             open_interest_outliers: readings_in_doubt.outliers,
             open_interest_unjudged: readings_in_doubt.unjudged,
+            open_interest_factors: self
+                .history
+                .open_interest
+                .factors(self.start.back(FRESH), end),
             bar_outliers: bars_in_doubt.outliers,
             bars_unjudged: bars_in_doubt.unjudged,
             bar_interval_ms: counts.interval,

@@ -7,6 +7,10 @@
 //! rows, estimates leave the run out. If no row does, the level has changed, and estimates use the run. Before the
 //! verdict, estimates use the run as well. Each verdict has an instant, and depends only on rows known by that instant.
 //!
+//! Open interest that leaves its level by a large factor opens or closes no positions, whatever the verdict: an outage, a
+//! change of unit or of what an exchange counts does so. Smaller jumps are left out only if a reading returns near the
+//! level, as those of an exchange that answers with two levels in turn.
+//!
 //! docs/dev/experiments.md has the bounds, and the recorded data from which they were chosen.
 
 use crate::engine::observations::durations::days;
@@ -19,8 +23,19 @@ const LONGEST: usize = 12;
 /// another level follows them.
 const LEADING: usize = 3;
 
-/// Open interest leaves its level if it differs from the level by more than this factor.
+/// Time that a run of open interest readings may last, in milliseconds, however many readings it has. A run that is too
+/// far from the level for positions may also last [`LONGEST`] readings.
+const LASTING: i64 = Millis::HOUR;
+
+/// Positions do not change open interest by more than this factor from one reading to the next.
 const OPEN_INTEREST: f64 = 3.0;
+
+/// Open interest leaves its level if it differs from the level by more than this factor.
+const FLICKER: f64 = 1.2;
+
+/// Open interest is back at its level within this factor of it. It is also back if it is nearer to the level than half
+/// the bound, and the reading before it is within this factor.
+const NEAR: f64 = 1.05;
 
 /// A price leaves its level if it jumps by more than this factor from one bar to the next.
 const JUMP: f64 = 1.5;
@@ -57,12 +72,19 @@ struct Excursion {
     /// Time at which the verdict became known; [`NEVER`] if it is not known yet.
     judged_at: Millis,
     verdict: Verdict,
+    /// Whether the rows are too far from the level for positions to have opened or closed.
+    is_break: bool,
 }
 
 impl Excursion {
     /// Whether the rows are left out of estimates as of `at`.
     fn is_left_out(&self, at: Millis) -> bool {
         self.verdict != Verdict::Used && self.judged_at < NEVER && self.judged_at <= at
+    }
+
+    /// Whether the run was judged by `at` to be another level, too far away for positions.
+    fn is_rescaled(&self, at: Millis) -> bool {
+        self.is_break && self.verdict == Verdict::Used && self.judged_at <= at
     }
 
     /// Whether the run has begun by `at` but is not judged by then.
@@ -74,7 +96,7 @@ impl Excursion {
 /// Numbers of outliers and of unjudged rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExcursionCounts {
-    /// Rows that estimates leave out.
+    /// Rows that estimates leave out, and rows that changed the level without positions that opened or closed.
     pub outliers: usize,
     /// Newest rows that left the level and cannot be judged yet. Estimates use them.
     pub unjudged: usize,
@@ -82,7 +104,12 @@ pub struct ExcursionCounts {
 
 /// All excursions of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Excursions(Vec<Excursion>);
+pub struct Excursions {
+    found: Vec<Excursion>,
+    /// Ascending indexes of the rows that were too far from the level for positions when they became known, and of the
+    /// rows after these in their runs.
+    breaks: Vec<usize>,
+}
 
 impl Excursions {
     /// Judges the bars of a coin, which must be sorted by time.
@@ -91,7 +118,10 @@ impl Excursions {
         for (place, bar) in bars.iter().enumerate() {
             judge.take(place, bar);
         }
-        Self(judge.runs.finish())
+        Self {
+            found: judge.runs.finish(),
+            breaks: Vec::new(),
+        }
     }
 
     /// Judges open interest readings, separately for each exchange.
@@ -111,6 +141,9 @@ impl Excursions {
                 judge.take(SeriesRow { place, at }, value);
             }
         }
+        let places = judges.iter().flat_map(|judge| judge.breaks.iter().copied());
+        let mut breaks: Vec<usize> = places.collect();
+        breaks.sort_unstable();
         let found = judges.into_iter().flat_map(|judge| judge.runs.finish());
         let next_close = |at: Millis| {
             let next = bars.partition_point(|bar| bar.close_time() < at);
@@ -120,14 +153,17 @@ impl Excursions {
             judged_at: next_close(excursion.judged_at),
             ..excursion
         });
-        Self(found.collect())
+        Self {
+            found: found.collect(),
+            breaks,
+        }
     }
 
     /// Indexes of the rows that left the level.
     ///
     /// Each index has the instant until which the row is unjudged or an outlier.
     pub fn in_doubt(&self) -> impl Iterator<Item = (usize, Millis)> {
-        self.0.iter().flat_map(|excursion| {
+        self.found.iter().flat_map(|excursion| {
             let until = match excursion.verdict {
                 Verdict::CameBack => NEVER,
                 Verdict::Used => excursion.judged_at,
@@ -138,12 +174,31 @@ impl Excursions {
         })
     }
 
+    /// Ascending indexes of the rows that change the level without positions that open or close, unless they are left
+    /// out.
+    ///
+    /// A row is such a row from the instant at which it became known, whatever follows.
+    pub fn breaks(&self) -> &[usize] {
+        &self.breaks
+    }
+
+    /// Indexes of the rows that were judged by `at` to be another level, too far away for positions to have opened or
+    /// closed.
+    pub fn rescaled(&self, at: Millis) -> impl Iterator<Item = usize> {
+        let rescaled = self.found.iter();
+        let rescaled = rescaled.filter(move |excursion| excursion.is_rescaled(at));
+        rescaled.flat_map(|excursion| excursion.rows.iter().map(|row| row.place))
+    }
+
     /// Ascending indexes of the rows that are left out as of `at`.
     ///
     /// With `None`, all verdicts count.
     pub fn left_out(&self, at: Option<Millis>) -> Vec<usize> {
         let at = at.unwrap_or(NEVER);
-        let left_out = self.0.iter().filter(|excursion| excursion.is_left_out(at));
+        let left_out = self
+            .found
+            .iter()
+            .filter(|excursion| excursion.is_left_out(at));
         let mut places: Vec<usize> = left_out
             .flat_map(|excursion| excursion.rows.iter().map(|row| row.place))
             .collect();
@@ -160,7 +215,7 @@ impl Excursions {
 
     /// Whether [`Excursions::is_settled`] is true for every instant from `start` to `end`.
     pub fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
-        !self.0.iter().any(|excursion| {
+        !self.found.iter().any(|excursion| {
             let first = excursion.rows.first().map_or(NEVER, |row| row.at);
             excursion.is_left_out(NEVER) && first <= end && start < excursion.judged_at
         })
@@ -169,7 +224,7 @@ impl Excursions {
     /// The first row known by `at` that the series as of `at` uses and the series now leaves out.
     pub fn first_difference(&self, at: Millis) -> Option<Millis> {
         let different = self
-            .0
+            .found
             .iter()
             .filter(|excursion| excursion.is_left_out(NEVER) && at < excursion.judged_at);
         let rows = different.filter_map(|excursion| excursion.rows.first());
@@ -179,7 +234,7 @@ impl Excursions {
     /// The first row without a verdict.
     pub fn first_unjudged(&self) -> Option<Millis> {
         let open = self
-            .0
+            .found
             .iter()
             .filter(|excursion| excursion.judged_at == NEVER);
         let rows = open.filter_map(|excursion| excursion.rows.first());
@@ -188,7 +243,7 @@ impl Excursions {
 
     /// When all rows up to `end` were judged that were in doubt from `start` on; `None` if none were.
     pub fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
-        let doubted = self.0.iter().filter(|excursion| {
+        let doubted = self.found.iter().filter(|excursion| {
             let first = excursion.rows.first().map_or(NEVER, |row| row.at);
             first <= end && start < excursion.judged_at
         });
@@ -200,9 +255,9 @@ impl Excursions {
     /// Outliers count only if they became known from `start` on.
     pub fn counts(&self, start: Millis, end: Millis) -> ExcursionCounts {
         let mut counts = ExcursionCounts::default();
-        for excursion in &self.0 {
+        for excursion in &self.found {
             let rows = excursion.rows.iter().map(|row| row.at);
-            if excursion.is_left_out(end) {
+            if excursion.is_left_out(end) || excursion.is_rescaled(end) {
                 counts.outliers += rows.filter(|at| (start..=end).contains(at)).count();
             } else if excursion.is_open(end) && excursion.verdict != Verdict::FalseStart {
                 counts.unjudged += rows.filter(|at| *at <= end).count();
@@ -241,6 +296,24 @@ impl Runs {
         self.run.len() >= LONGEST
     }
 
+    /// Whether only a few rows preceded the run.
+    fn is_start(&self) -> bool {
+        (1..=LEADING).contains(&self.leading.len())
+    }
+
+    /// Time from the first row of the run to `at`, in milliseconds.
+    fn lasted(&self, at: Millis) -> i64 {
+        let first = self.run.first().map_or(at, |row| row.at);
+        at.0.saturating_sub(first.0)
+    }
+
+    /// Marks the last excursion as too far from the level for positions to have opened or closed.
+    fn mark_break(&mut self) {
+        if let Some(last) = self.found.last_mut() {
+            last.is_break = true;
+        }
+    }
+
     /// Records a row that is at the level.
     fn accept(&mut self, row: SeriesRow) {
         if self.leading.len() <= LEADING {
@@ -260,6 +333,7 @@ impl Runs {
             rows,
             judged_at: at,
             verdict: Verdict::CameBack,
+            is_break: false,
         });
     }
 
@@ -267,12 +341,13 @@ impl Runs {
     ///
     /// If only a few rows preceded it, these are a false start.
     fn stayed(&mut self, at: Millis) {
-        if (1..=LEADING).contains(&self.leading.len()) {
+        if self.is_start() {
             let rows = std::mem::take(&mut self.leading);
             self.found.push(Excursion {
                 rows,
                 judged_at: at,
                 verdict: Verdict::FalseStart,
+                is_break: false,
             });
         }
         self.moved(at);
@@ -288,6 +363,7 @@ impl Runs {
             rows,
             judged_at: at,
             verdict: Verdict::Used,
+            is_break: false,
         });
     }
 
@@ -323,6 +399,10 @@ struct OpenInterestJudge {
     level: Option<(Millis, f64)>,
     /// The last reading of the unjudged run.
     last: (Millis, f64),
+    /// Whether a reading of the unjudged run is further from the level than positions can change it.
+    is_break: bool,
+    /// The readings of which that was known when they came.
+    breaks: Vec<usize>,
 }
 
 impl OpenInterestJudge {
@@ -330,26 +410,55 @@ impl OpenInterestJudge {
         let (since, level) = self.level.unwrap_or((row.at, value));
         let factor = ratio(level, value);
         // Fast path: most readings need no logarithm.
-        if !self.runs.is_open() && factor * factor <= OPEN_INTEREST {
+        if !self.runs.is_open() && factor <= FLICKER {
             return self.accept(row, value);
         }
-        let bound = OPEN_INTEREST.ln() * growth(since, row.at);
+        let growth = growth(since, row.at);
         let apart = factor.ln();
         if self.runs.is_open() {
-            if apart <= bound / 2.0 {
+            let (read, last) = self.last;
+            let is_steady = || ratio(last, value).ln() <= NEAR.ln() * self::growth(read, row.at);
+            let half = OPEN_INTEREST.ln() * growth / 2.0;
+            // A smaller jump that lasts is a move of the market, wherever it goes later.
+            let has_lasted = self.runs.lasted(row.at) >= LASTING;
+            let is_back = if self.is_break {
+                apart <= NEAR.ln() * growth || apart <= half && is_steady()
+            } else {
+                apart <= NEAR.ln() * growth && !has_lasted
+            };
+            if is_back {
                 self.runs.came_back(row.at);
+                self.judged();
                 return self.accept(row, value);
             }
-            if self.runs.is_longest() {
-                self.runs.stayed(row.at);
+            if has_lasted && (!self.is_break || self.runs.is_longest()) {
+                if self.is_break {
+                    // The first readings at another level are left out, so that nothing is before the run.
+                    self.is_break = !self.runs.is_start();
+                    self.runs.stayed(row.at);
+                } else {
+                    self.runs.moved(row.at);
+                }
+                self.judged();
                 self.level = Some(self.last);
                 return self.take(row, value);
             }
-        } else if apart <= bound {
+        } else if apart <= FLICKER.ln() * growth {
             return self.accept(row, value);
+        }
+        self.is_break |= apart > OPEN_INTEREST.ln() * growth;
+        if self.is_break {
+            self.breaks.push(row.place);
         }
         self.runs.doubt(row);
         self.last = (row.at, value);
+    }
+
+    /// Ends the run that was just judged.
+    fn judged(&mut self) {
+        if std::mem::take(&mut self.is_break) {
+            self.runs.mark_break();
+        }
     }
 
     fn accept(&mut self, row: SeriesRow, value: f64) {
@@ -482,7 +591,7 @@ mod tests {
             assert_eq!(left_out(&readings(10, &[bad])), [10], "{bad}");
         }
         let nothing: [usize; 0] = [];
-        for usual in [35.0, 290.0, 100.0] {
+        for usual in [84.0, 118.0, 100.0] {
             assert_eq!(left_out(&readings(10, &[usual])), nothing, "{usual}");
         }
         assert_eq!(left_out(&readings(20, &[0.0, 1e34, 1e3])), [20, 21, 22]);
@@ -495,6 +604,37 @@ mod tests {
             scattered[place] = bad;
         }
         assert_eq!(left_out(&scattered), [3, 7, 9, 30]);
+    }
+
+    #[test]
+    fn a_climb_back_after_an_outage_and_two_levels_that_flicker_are_outliers() {
+        let climb = [9.9, 32.0, 53.0, 71.0, 89.0, 98.0];
+        assert_eq!(left_out(&readings(20, &climb)), [20, 21, 22, 23, 24]);
+        let shallow = [50.0, 60.0, 70.0, 80.0, 90.0];
+        assert_eq!(left_out(&readings(20, &shallow)), [20, 21, 22, 23, 24]);
+        let flicker = [140.0, 100.0, 140.0, 140.0, 102.0, 140.0, 101.0];
+        assert_eq!(left_out(&readings(20, &flicker)), [20, 22, 23, 25]);
+        // Over more than an hour, a smaller jump is a move of the market.
+        let slow = [140.0; 12];
+        assert_eq!(left_out(&readings(20, &slow)), [0; 0]);
+        // A climb that goes on past the old level ends where readings are steady near it.
+        assert_eq!(left_out(&readings(30, &[10.0, 70.0, 71.0, 72.0])), [30, 31]);
+    }
+
+    #[test]
+    fn a_level_far_from_the_one_before_it_opens_no_positions() {
+        let unit = judged(&readings(15, &[1e7; 25]));
+        assert_eq!(unit.breaks(), (15..27).collect::<Vec<_>>());
+        assert_eq!(unit.rescaled(NEVER).collect::<Vec<_>>(), unit.breaks());
+        assert_eq!(unit.counts(at(0), at(39)).outliers, 12);
+        let grown = judged(&readings(15, &[150.0; 25]));
+        assert_eq!(grown.breaks(), [0; 0]);
+        let outage = judged(&readings(15, &[1.0; 4]));
+        assert_eq!(outage.breaks(), [15, 16, 17, 18]);
+        assert_eq!(outage.rescaled(NEVER).count(), 0);
+        // A reading does not become such a reading by a later one.
+        let later = judged(&readings(15, &[150.0, 1e7, 150.0]));
+        assert_eq!(later.breaks(), [16, 17]);
     }
 
     #[test]
@@ -586,7 +726,9 @@ mod tests {
             Excursions::of_open_interest(1, readings.into_iter(), &bars).left_out(None)
         };
         assert_eq!(after(0, 400.0), [1]);
-        assert_eq!(after(10, 400.0), [0; 0]);
+        assert_eq!(after(1, 150.0), [1]);
+        assert_eq!(after(10, 150.0), [0; 0]);
+        assert_eq!(after(10, 400.0), [1]);
         assert_eq!(after(10, 0.0), [1]);
         assert_eq!(after(10, 1e34), [1]);
     }

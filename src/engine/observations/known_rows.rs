@@ -2,11 +2,11 @@
 
 use crate::engine::observations::resampling::resize;
 use crate::engine::{EngineError, View};
-use crate::model::{Bar, ObservedOpenInterest, TimeRange};
+use crate::model::{Bar, ObservedOpenInterest, PeriodLength, TimeRange};
 
 /// Returns the closed bars of `coin` that lie in `range`, in order of time.
 ///
-/// With `size`, they are resampled to `size` milliseconds.
+/// With `size`, they are resampled to periods of that length.
 ///
 /// # Errors
 ///
@@ -15,7 +15,7 @@ pub fn bars(
     view: &View<'_>,
     coin: &str,
     range: TimeRange,
-    size: Option<i64>,
+    size: Option<PeriodLength>,
 ) -> Result<Vec<Bar>, EngineError> {
     let bars = view.observations().bars(coin);
     let closed = bars.partition_point(|bar| bar.close_time() <= view.now());

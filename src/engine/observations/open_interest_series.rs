@@ -15,11 +15,19 @@ use crate::model::{Bar, Millis, ObservedOpenInterest};
 /// Maximum age of an open interest reading in a sum, in milliseconds.
 pub const FRESH: i64 = 15 * Millis::MINUTE;
 
+/// Minimum number of readings that show a steady factor between two levels.
+const STEADY: usize = 10;
+
+/// Maximum difference of the logarithms of a steady factor.
+const ALIKE: f64 = 0.06;
+
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     timestamp: Millis,
     venue: usize,
     open_interest: f64,
+    /// Whether the reading changes the level without positions that opened or closed.
+    is_break: bool,
 }
 
 /// Open interest readings of a coin on all exchanges, in order of time.
@@ -36,11 +44,16 @@ pub struct OpenInterestSeries {
 
 impl OpenInterestSeries {
     /// Returns the series with its outliers separated. `bars` are the bars of the coin.
-    pub fn judged(self, bars: &[Bar]) -> Self {
+    pub fn judged(mut self, bars: &[Bar]) -> Self {
         let readings = self.readings.iter();
         let readings = readings.map(|one| (one.venue, one.timestamp, one.open_interest));
         let excursions = Excursions::of_open_interest(self.venues.len(), readings, bars);
         let outliers = excursions.left_out(None);
+        for place in excursions.breaks() {
+            if let Some(reading) = self.readings.get_mut(*place) {
+                reading.is_break = true;
+            }
+        }
         if outliers.is_empty() {
             return Self { excursions, ..self };
         }
@@ -72,10 +85,12 @@ impl OpenInterestSeries {
 
     /// Number of outliers by exchange, without zeros.
     ///
-    /// Counts readings from `start` on that were judged outliers by `end`.
+    /// Counts readings from `start` on that were judged outliers by `end`, and those that changed the level without
+    /// positions that opened or closed.
     pub fn outliers(&self, start: Millis, end: Millis) -> BarCounts {
         let mut counts = BarCounts::new();
-        for place in self.excursions.left_out(Some(end)) {
+        let left_out = self.excursions.left_out(Some(end));
+        for place in left_out.into_iter().chain(self.excursions.rescaled(end)) {
             let reading = self.observed().get(place);
             let reading = reading.filter(|reading| reading.timestamp >= start);
             let venue = reading.and_then(|reading| self.venues.get(reading.venue)?.as_ref());
@@ -84,6 +99,45 @@ impl OpenInterestSeries {
             }
         }
         counts
+    }
+
+    /// The factor between the levels of each exchange of which many readings left the level by one steady factor, as those of
+    /// two sources do.
+    ///
+    /// Counts readings from `start` on that were judged outliers by `end`.
+    pub fn factors(&self, start: Millis, end: Millis) -> BTreeMap<String, f64> {
+        let left_out = self.excursions.left_out(Some(end));
+        if left_out.len() < STEADY {
+            return BTreeMap::new();
+        }
+        let mut left_out = left_out.into_iter().peekable();
+        let mut levels: Vec<Option<f64>> = vec![None; self.venues.len()];
+        let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); self.venues.len()];
+        for (place, reading) in self.observed().iter().enumerate() {
+            let is_left_out = left_out.next_if_eq(&place).is_some();
+            let (Some(level), Some(ratios)) =
+                (levels.get_mut(reading.venue), ratios.get_mut(reading.venue))
+            else {
+                continue;
+            };
+            match level {
+                Some(level) if is_left_out && reading.timestamp >= start => {
+                    let ratio = (reading.open_interest / *level).ln().abs();
+                    ratios.push(ratio);
+                }
+                level if !is_left_out => *level = Some(reading.open_interest),
+                _ => {}
+            }
+        }
+        let of_venues = self.venues.iter().zip(ratios);
+        let steady = of_venues.filter_map(|(venue, mut ratios)| {
+            ratios.sort_by(f64::total_cmp);
+            let (least, most) = (ratios.first()?, ratios.last()?);
+            let is_steady = ratios.len() >= STEADY && most - least <= ALIKE;
+            let usual = ratios.get(ratios.len() / 2).filter(|_| is_steady)?;
+            Some((venue.clone()?, usual.exp()))
+        });
+        steady.collect()
     }
 
     /// Readings of one exchange, judged separately. `bars` are the bars of the coin.
@@ -95,6 +149,7 @@ impl OpenInterestSeries {
             .filter(|reading| Some(reading.venue) == number)
             .map(|reading| Reading {
                 venue: 0,
+                is_break: false,
                 ..*reading
             })
             .collect();
@@ -174,6 +229,7 @@ impl OpenInterestSeries {
             rest: self.readings.get(skipped..).unwrap_or_default(),
             latest: vec![None; self.venues.len()],
             summed: vec![None; self.venues.len()],
+            is_broken: vec![false; self.venues.len()],
         }
     }
 }
@@ -211,6 +267,8 @@ pub struct OpenInterestCursor<'a> {
     latest: Vec<Option<(Millis, f64)>>,
     /// Open interest of each exchange at the last call of [`OpenInterestCursor::regroup`], if it was fresh.
     summed: Vec<Option<f64>>,
+    /// Whether the level of each exchange was broken since that call.
+    is_broken: Vec<bool>,
 }
 
 impl OpenInterestCursor<'_> {
@@ -221,6 +279,11 @@ impl OpenInterestCursor<'_> {
         {
             if let Some(latest) = self.latest.get_mut(reading.venue) {
                 *latest = Some((reading.timestamp, reading.open_interest));
+            }
+            if reading.is_break
+                && let Some(is_broken) = self.is_broken.get_mut(reading.venue)
+            {
+                *is_broken = true;
             }
             self.rest = rest;
         }
@@ -251,7 +314,7 @@ impl OpenInterestCursor<'_> {
     /// this set.
     ///
     /// It removes exchanges that no longer have a fresh reading, and adds exchanges that have one again. `None` if the
-    /// set is unchanged. Positions neither close nor open when a feed stops or resumes.
+    /// set is unchanged. Positions neither close nor open when a feed stops or resumes, or when its level is broken.
     pub fn regroup(&mut self, instant: Millis) -> Option<f64> {
         let oldest = instant.back(FRESH);
         let fresh = |latest: &Option<(Millis, f64)>| {
@@ -264,12 +327,19 @@ impl OpenInterestCursor<'_> {
             return None;
         }
         let before = std::mem::replace(&mut self.summed, now);
+        let is_broken = self.is_broken.contains(&true);
         let pairs = || before.iter().zip(&self.summed);
-        if pairs().all(|(before, now)| before.is_some() == now.is_some()) {
+        if !is_broken && pairs().all(|(before, now)| before.is_some() == now.is_some()) {
             return None;
         }
         let was: f64 = before.iter().flatten().sum();
-        let of_these = pairs().filter_map(|(before, now)| now.map(|now| before.unwrap_or(now)));
+        // An exchange with a broken level counts as one that stopped and resumed.
+        let broken = std::mem::replace(&mut self.is_broken, vec![false; self.latest.len()]);
+        let of_these = pairs()
+            .zip(broken)
+            .filter_map(|((before, now), is_broken)| {
+                now.map(|now| before.filter(|_| !is_broken).unwrap_or(now))
+            });
         let factor = of_these.sum::<f64>() / was;
         // There is no factor if the previous sum is missing or zero.
         (factor.is_finite() && factor > 0.0).then_some(factor)
@@ -351,6 +421,7 @@ fn summable(
                 timestamp: reading.timestamp,
                 venue: venues.get(&reading.exchange).copied().unwrap_or_default(),
                 open_interest: reading.open_interest,
+                is_break: false,
             })
             .collect(),
         venues: venues.into_keys().collect(),

@@ -72,20 +72,18 @@ pub fn in_base_units(
     Ok(made.into_iter().flatten().collect())
 }
 
-/// Converts readings from USD as [`in_base_units`] does, with one result per reading.
+/// Converts or checks readings as [`in_base_units`] does, with one result per reading.
 ///
 /// # Errors
 ///
 /// [`TableFault`] for faults of `bars`.
 pub fn each_in_base_units(
     readings: Vec<ObservedOpenInterest>,
+    unit: OpenInterestUnit,
     bars: Vec<ObservedBar>,
 ) -> Result<Vec<Result<ObservedOpenInterest, NotInCoins>>, TableFault> {
     let mut refused: BTreeMap<usize, NotInCoins> = BTreeMap::new();
-    let made = converted(readings, OpenInterestUnit::Usd, bars, &mut |(
-        fault,
-        of_kind,
-    )| {
+    let made = converted(readings, unit, bars, &mut |(fault, of_kind)| {
         refused.insert(fault.row, of_kind(fault.message));
         Ok(())
     })?;

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::engine::EngineError;
-use crate::model::{Bar, Millis, TimeRange};
+use crate::model::{Bar, PeriodLength, TimeRange};
 
-/// Resamples sorted `bars` to intervals of `size` milliseconds.
+/// Resamples sorted `bars` to periods of `size`.
 ///
-/// Resampled bars open at multiples of `size` since the epoch. A resampled bar is returned if it lies within `range`
+/// A resampled bar is returned if it lies within `range`
 /// and the last of `bars` closes at or after its end. Source bars are ignored if they lie in two resampled bars, or if
-/// their length does not divide `size`.
+/// periods of `size` cannot be made of their length.
 ///
 /// # Errors
 ///
@@ -17,29 +17,22 @@ use crate::model::{Bar, Millis, TimeRange};
 pub fn resize(
     coin: &str,
     bars: &[Bar],
-    size: i64,
+    size: PeriodLength,
     range: TimeRange,
 ) -> Result<Vec<Bar>, EngineError> {
     let Some(reach) = bars.last().map(Bar::close_time) else {
         return Ok(Vec::new());
     };
-    let open = |bar: &Bar| Millis(bar.open_time.0.div_euclid(size).saturating_mul(size));
-    let fits = |bar: &Bar| {
-        size > 0
-            && bar.interval > 0
-            && size % bar.interval == 0
-            && bar.close_time() <= open(bar).on(size)
-    };
+    let open = |bar: &Bar| size.open(bar.open_time);
+    let close = |bar: &Bar| size.close(bar.open_time);
+    let fits = |bar: &Bar| size.is_made_of(bar.interval) && bar.close_time() <= close(bar);
     if !bars.iter().any(fits) {
         let lengths = bars.iter().map(|bar| bar.interval).collect();
         return Err(no_such_length(coin, size, &lengths));
     }
     let end = range.end.min(reach);
     // The range applies to the resampled bar, so that a returned bar has all of its source bars.
-    let wanted = |bar: &Bar| {
-        let open = open(bar);
-        open >= range.start && open.on(size) <= end
-    };
+    let wanted = |bar: &Bar| open(bar) >= range.start && close(bar) <= end;
     let bars: Vec<Bar> = bars
         .iter()
         .filter(|bar| fits(bar) && wanted(bar))
@@ -51,7 +44,7 @@ pub fn resize(
             let (first, last) = (bars.first()?, bars.last()?);
             Some(Bar {
                 open_time: open(first),
-                interval: size,
+                interval: close(first).0 - open(first).0,
                 open: first.open,
                 high: bars.iter().map(|bar| bar.high).fold(first.high, f64::max),
                 low: bars.iter().map(|bar| bar.low).fold(first.low, f64::min),
@@ -62,22 +55,25 @@ pub fn resize(
         .collect())
 }
 
-/// Checks that at least one bar length of a coin divides `size`.
+/// Checks that periods of `size` can be made of at least one bar length of a coin.
 ///
 /// Without bars, any size is valid.
 ///
 /// # Errors
 ///
 /// [`EngineError::NoSuchLength`].
-pub fn can_be_made(coin: &str, size: i64, lengths: &BTreeSet<i64>) -> Result<(), EngineError> {
-    let divides = |length: &i64| *length > 0 && size % *length == 0;
-    if lengths.is_empty() || lengths.iter().any(divides) {
+pub fn can_be_made(
+    coin: &str,
+    size: PeriodLength,
+    lengths: &BTreeSet<i64>,
+) -> Result<(), EngineError> {
+    if lengths.is_empty() || lengths.iter().any(|length| size.is_made_of(*length)) {
         return Ok(());
     }
     Err(no_such_length(coin, size, lengths))
 }
 
-fn no_such_length(coin: &str, size: i64, lengths: &BTreeSet<i64>) -> EngineError {
+fn no_such_length(coin: &str, size: PeriodLength, lengths: &BTreeSet<i64>) -> EngineError {
     EngineError::NoSuchLength {
         coin: coin.to_owned(),
         size,

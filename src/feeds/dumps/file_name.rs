@@ -1,6 +1,6 @@
 //! The information in a file name: contract, bar interval, exchange and date.
 
-use crate::model::{Millis, is_dollar, is_quote, known_exchange, read_span};
+use crate::model::{Millis, Symbol, is_coin, is_dollar, is_quote, known_exchange, read_span};
 
 /// Maximum length in bytes of a folder name that is ignored.
 ///
@@ -49,6 +49,8 @@ pub struct FileName {
     pub shown: String,
     /// The last part of the path without its extensions.
     stem: String,
+    /// The symbol that the caller gives for files of which the name has none.
+    pub(crate) given: Option<String>,
 }
 
 impl FileName {
@@ -70,6 +72,7 @@ impl FileName {
         Self {
             shown: member.map_or_else(|| path.to_owned(), |member| format!("{path}:{member}")),
             stem: stem.to_owned(),
+            given: None,
         }
     }
 
@@ -93,41 +96,35 @@ impl FileName {
         let known = word.eq_ignore_ascii_case("liquidationSnapshot")
             || word.eq_ignore_ascii_case("metrics")
             || read_span(word).is_some();
-        (known && !contract.is_empty()).then(|| contract.to_uppercase())
+        (known && names_market(contract)).then(|| contract.to_uppercase())
     }
 
-    /// Returns the symbol that precedes the bar interval in the name.
+    /// Returns the symbol that the name has next to the bar interval.
     ///
-    /// The rules cover the names of freqtrade and other common names. `BTC_USDT_USDT-5m-futures` gives the perpetual
-    /// contract `BTC/USDT:USDT`, and `btc_5m_candles` gives the coin `BTC`.
+    /// A word is a symbol if it is a pair, or a well-known coin; other words say nothing. The rules cover the names of
+    /// freqtrade and other common names. `BTC_USDT_USDT-5m-futures` gives the perpetual contract `BTC/USDT:USDT`, and
+    /// `btc_5m_candles` gives the coin `BTC`.
     #[must_use]
     pub fn symbol(&self) -> Option<String> {
         let words: Vec<&str> = self.words().collect();
         let end = words.iter().position(|word| is_length(word))?;
-        let mut words = words.get(..end)?;
-        while let [first, rest @ ..] = words
-            && is_prefix(first, rest)
-        {
-            words = rest;
-        }
-        let upper: Vec<String> = words.iter().map(|word| word.to_uppercase()).collect();
-        let (first, rest) = upper.split_first()?;
-        let Some((quote, rest)) = rest.split_first().filter(|(quote, _)| is_quote(quote)) else {
-            return Some(first.clone());
-        };
-        // The settlement currency follows the pair, and the delivery date follows the settlement currency.
-        let Some((settled, rest)) = rest
-            .split_first()
-            .filter(|(settled, _)| *settled == first || is_quote(settled))
-        else {
-            return Some(format!("{first}/{quote}"));
-        };
-        let is_day =
-            |word: &&String| word.len() == 6 && word.bytes().all(|byte| byte.is_ascii_digit());
-        Some(match rest.first().filter(is_day) {
-            Some(day) => format!("{first}/{quote}:{settled}-{day}"),
-            None => format!("{first}/{quote}:{settled}"),
-        })
+        let (before, after) = words.split_at_checked(end)?;
+        symbol_among(before).or_else(|| symbol_among(after.get(1..)?))
+    }
+
+    /// The contract of a Binance file that [`contract`](Self::contract) has, or that the caller gives.
+    pub(crate) fn contract_or_given(&self) -> Option<String> {
+        self.contract().or_else(|| self.given.clone())
+    }
+
+    /// The symbol that [`symbol`](Self::symbol) has, or that the caller gives.
+    pub(crate) fn symbol_or_given(&self) -> Option<String> {
+        self.symbol().or_else(|| self.given.clone())
+    }
+
+    /// Whether freqtrade or ccxt wrote the file, which name the settlement currency.
+    pub(crate) fn is_of_ccxt(&self) -> bool {
+        self.symbol().is_some_and(|symbol| symbol.contains(':'))
     }
 
     /// Returns the kind of the series if its prices are not trade prices.
@@ -184,6 +181,47 @@ impl FileName {
         };
         Some((first(year, month)?, next?))
     }
+}
+
+/// The symbol that some words of a file name contain.
+fn symbol_among(mut words: &[&str]) -> Option<String> {
+    while let [first, rest @ ..] = words
+        && is_prefix(first, rest)
+    {
+        words = rest;
+    }
+    let upper: Vec<String> = words.iter().map(|word| word.to_uppercase()).collect();
+    (0..upper.len()).find_map(|at| symbol_at(upper.get(at..)?))
+}
+
+/// The symbol with which words in upper case begin.
+fn symbol_at(words: &[String]) -> Option<String> {
+    let (first, rest) = words.split_first()?;
+    let is_known = Symbol::read(first).is_some_and(|symbol| is_coin(symbol.coin()));
+    let is_pair = |quote: &str| is_dollar(quote) || is_known && is_quote(quote);
+    let Some((quote, rest)) = rest.split_first().filter(|(quote, _)| is_pair(quote)) else {
+        return names_market(first).then(|| first.clone());
+    };
+    // The settlement currency follows the pair, and the delivery date follows the settlement currency.
+    let Some((settled, rest)) = rest
+        .split_first()
+        .filter(|(settled, _)| *settled == first || is_quote(settled))
+    else {
+        return Some(format!("{first}/{quote}"));
+    };
+    let is_day = |word: &&String| word.len() == 6 && word.bytes().all(|byte| byte.is_ascii_digit());
+    Some(match rest.first().filter(is_day) {
+        Some(day) => format!("{first}/{quote}:{settled}-{day}"),
+        None => format!("{first}/{quote}:{settled}"),
+    })
+}
+
+/// Whether a word names a market: a pair in USD, a pair of a well-known coin, or a well-known coin.
+fn names_market(word: &str) -> bool {
+    let Some(symbol) = Symbol::read(word) else {
+        return false;
+    };
+    is_coin(symbol.coin()) || symbol.quote().is_some_and(is_dollar)
 }
 
 /// Whether a word is a prefix before the symbol.
@@ -264,7 +302,13 @@ mod tests {
             ("BTC-USDT-5m.json", Some("BTC/USDT")),
             ("btc_5m_candles_20260324_20260622.csv", Some("BTC")),
             ("btc_oi_5m_20251201.csv", Some("BTC")),
+            ("train_btcusdt_5m.csv", Some("BTCUSDT")),
+            ("candles_5m_BTCUSDT.csv", Some("BTCUSDT")),
+            ("2024_my_ETH-USDC_1h.csv", Some("ETH/USDC")),
+            ("FOOUSDT_1h.csv", Some("FOOUSDT")),
             ("5m.csv", None),
+            ("data_5m.csv", None),
+            ("industry_1d.csv", None),
             ("candles.csv", None),
         ] {
             assert_eq!(

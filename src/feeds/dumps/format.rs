@@ -1,6 +1,7 @@
 //! The supported file formats.
 
 use crate::model::Vocabulary;
+use crate::tables::TableKind;
 
 /// The format of a historical file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +36,8 @@ pub enum Format {
     CoinGlassOpenInterestCoins,
     /// `CoinGlass`' history of open interest in USD.
     CoinGlassOpenInterestUsd,
+    /// A table of positions of single accounts.
+    Positions,
 }
 
 impl Format {
@@ -44,6 +47,27 @@ impl Format {
     #[must_use]
     pub fn is_in_usd(self) -> bool {
         matches!(self, Self::OpenInterestUsd | Self::CoinGlassOpenInterestUsd)
+    }
+
+    /// The kind of table that its rows become.
+    pub(crate) fn kind(self) -> TableKind {
+        match self {
+            Self::BinanceLiquidations
+            | Self::TardisLiquidations
+            | Self::HyperliquidFills
+            | Self::Orders
+            | Self::ForceOrders => TableKind::Orders,
+            Self::BinanceKlines | Self::CcxtOhlcv | Self::Bars | Self::CoinGlassPrices => {
+                TableKind::Bars
+            }
+            Self::BinanceMetrics
+            | Self::TardisDerivativeTicker
+            | Self::OpenInterest
+            | Self::OpenInterestUsd
+            | Self::CoinGlassOpenInterestCoins
+            | Self::CoinGlassOpenInterestUsd => TableKind::OpenInterest,
+            Self::Positions => TableKind::Positions,
+        }
     }
 }
 
@@ -64,6 +88,7 @@ impl Vocabulary for Format {
         Self::CoinGlassPrices,
         Self::CoinGlassOpenInterestCoins,
         Self::CoinGlassOpenInterestUsd,
+        Self::Positions,
     ];
 
     fn name(self) -> &'static str {
@@ -83,6 +108,7 @@ impl Vocabulary for Format {
             Self::CoinGlassPrices => "coinglass_prices",
             Self::CoinGlassOpenInterestCoins => "coinglass_open_interest_coins",
             Self::CoinGlassOpenInterestUsd => "coinglass_open_interest_usd",
+            Self::Positions => "positions",
         }
     }
 }

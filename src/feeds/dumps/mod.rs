@@ -1,33 +1,36 @@
-//! Readers of historical files from exchanges, recording programs and users.
+//! Files of historical data from exchanges, recording programs and users: what they contain, and what their columns mean.
 //!
-//! [`DumpReader`] detects the [`Format`] from the content and the name of a file, and reads the file row by row. If the
-//! format is ambiguous, the error says why. An invalid row is a [`RowError`] that names the column; no value is
-//! guessed, and all other rows are read. Callers open the files.
+//! `content` detects the kind of content from the first bytes and returns the text. `syntax` reads delimited text or
+//! JSON as a header and records of cells, which [`TextRows`] returns in batches of columns. A `Layout` says what a
+//! format is, as data: the columns that tell it, their names in tables, their units, what the instant, the side and the
+//! price are. [`detect`] finds the layout of a file. If the format is ambiguous, the error says why.
 //!
-//! The module `content` detects the kind of content from the first bytes and returns the text. `syntax` reads delimited
-//! text or JSON as a header and records of cells. `layouts` converts the columns of known programs to those of common
-//! tables.
+//! The rows themselves are read and judged as those of any [table](crate::tables). Callers open the files.
 
-mod binance;
-pub(super) mod cells;
+mod batch;
 mod content;
-pub(super) mod detection;
-pub(super) mod file_name;
+mod cryptodatadownload;
+mod detection;
+mod epoch;
+mod file_name;
 mod format;
-mod hyperliquid;
+mod layout;
 mod layouts;
-pub(super) mod occurrence;
-mod reader;
-mod row;
+mod markets;
+mod node_fills;
+mod row_error;
 mod syntax;
-mod table;
-mod tardis;
+mod text_rows;
 
-pub use cells::RowError;
+pub(crate) use batch::FileBatch;
 pub use content::FileContent;
 pub(crate) use content::unpacked;
-pub use detection::{TAKES_TOTALS, TOTALS};
+pub(crate) use detection::detect;
+pub(crate) use epoch::any_instant;
 pub use file_name::FileName;
 pub use format::{Format, UnclearFile};
-pub use reader::DumpReader;
-pub use row::{DumpRow, RowBar, RowOrder, RowReading};
+pub(crate) use layout::{AmountMeaning, Clock, FileTable, Label, OrderKey, SideMeaning, place};
+pub(crate) use markets::{FileMarket, UnitSize, coin_margined};
+pub(crate) use node_fills::DELEVERAGED;
+pub(crate) use row_error::RowError;
+pub(crate) use text_rows::{FileHead, TextRows};

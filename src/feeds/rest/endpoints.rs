@@ -25,8 +25,6 @@ pub(crate) struct RestEndpoints {
     pub(crate) bars: Option<RestSeries<VenueBar>>,
     pub(crate) open_interest: Option<RestSeries<OpenInterestReading>>,
     pub(crate) totals: Option<RestSeries<HourlyTotal>>,
-    pub(crate) proofs: fn(Millis) -> Vec<RestRequest>,
-    pub(crate) disproof: fn(&Frame<'_>) -> Result<Option<String>, Error>,
 }
 
 /// Default maximum delay of a row in REST replies, in milliseconds.
@@ -48,7 +46,5 @@ impl RestEndpoints {
         bars: None,
         open_interest: None,
         totals: None,
-        proofs: |_| Vec::new(),
-        disproof: |_| Ok(None),
     };
 }

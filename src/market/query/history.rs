@@ -120,8 +120,8 @@ impl MarketQuery for History {
                 }
                 (None, Some(coin)) => coin == symbol.coin(),
                 // The rows have neither a coin nor a symbol. Then the query names only one symbol, and every row is
-                // about it.
-                (None, None) => true,
+                // about it. Rows without orders may be about a name that does not exist.
+                (None, None) => row.cnt.is_some_and(|count| count > 0),
             })
         };
         let symbols = self.symbol.iter().flatten();

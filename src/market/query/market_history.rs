@@ -7,8 +7,8 @@ use crate::engine::{CascadeQuestion, TimelineQuestion};
 use crate::market::refusal::Refusal;
 use crate::market::source::recordings::RecordedQuestion;
 use crate::model::{
-    Bar, CascadeRow, CoverageGap, GroupedOrder, MapRow, Millis, ObservedOpenInterest, PeriodRow,
-    PositionRow, TimeRange, UndercountRow, VenueCoverage, Window,
+    Bar, CascadeRow, CoverageGap, GroupedOrder, MapRow, Millis, ObservedOpenInterest, PeriodLength,
+    PeriodRow, PositionRow, TimeRange, UndercountRow, VenueCoverage, Window,
 };
 
 /// Reads orders, aggregates and records of any time range; without `as_of`, as known now.
@@ -80,7 +80,7 @@ pub trait MarketHistory {
     /// A [`Refusal`] if the market cannot be read.
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal>;
 
-    /// The closed bars of a coin in `range`, resampled to `size` milliseconds if `size` is given.
+    /// The closed bars of a coin in `range`, resampled to periods of `size` if `size` is given.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ pub trait MarketHistory {
         coin: &str,
         as_of: Option<Millis>,
         range: TimeRange,
-        size: Option<i64>,
+        size: Option<PeriodLength>,
     ) -> Result<Vec<Bar>, Refusal>;
 
     /// The open-interest readings of a coin in `range`, in time order.

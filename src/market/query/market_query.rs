@@ -174,6 +174,20 @@ pub trait MarketQuery: Endpoint {
         Ok(None)
     }
 
+    /// Whether more orders match than the reply has; `None` if the reply is no page of orders.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] if the market cannot be read.
+    fn more(
+        &self,
+        _market: &Market,
+        _as_of: Option<Millis>,
+        _reply: &Self::Reply,
+    ) -> Result<Option<bool>, Refusal> {
+        Ok(None)
+    }
+
     /// Whether the orders of the reply have the column of group ids; `None` if the reply does not list orders.
     fn group_column(&self) -> Option<bool> {
         None
@@ -310,6 +324,23 @@ impl MarketQuery for contract::Orders {
 
     fn group_column(&self) -> Option<bool> {
         Some(self.with_groups())
+    }
+
+    fn more(
+        &self,
+        market: &Market,
+        as_of: Option<Millis>,
+        reply: &Self::Reply,
+    ) -> Result<Option<bool>, Refusal> {
+        if reply.len() < usize::from(self.limit) {
+            return Ok(Some(false));
+        }
+        let next = Self {
+            limit: 1,
+            offset: self.offset.saturating_add(self.limit.into()),
+            ..self.clone()
+        };
+        Ok(Some(!market.answer(&next, as_of)?.reply.is_empty()))
     }
 
     fn period(&self, now: Millis) -> Option<TimeRange> {

@@ -6,7 +6,9 @@ use crate::engine::{self, CascadeQuestion, ObservedTables, Timeline, TimelineQue
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
-use crate::model::{Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, PositionRow, TimeRange};
+use crate::model::{
+    Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, PeriodLength, PositionRow, TimeRange,
+};
 
 /// Reads rows and aggregates of any time range; without `as_of`, as known now.
 pub(crate) trait HistorySource: ViewSource {
@@ -27,13 +29,13 @@ pub(crate) trait HistorySource: ViewSource {
         })
     }
 
-    /// The closed bars of a coin in `range`, resampled to `size` milliseconds if `size` is given.
+    /// The closed bars of a coin in `range`, resampled to periods of `size` if `size` is given.
     fn bars(
         &self,
         coin: &str,
         as_of: Option<Millis>,
         range: TimeRange,
-        size: Option<i64>,
+        size: Option<PeriodLength>,
     ) -> Result<Vec<Bar>, Refusal> {
         let bars = view_of(self, as_of, None, |view| {
             engine::bars(view, coin, range, size)

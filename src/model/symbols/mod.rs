@@ -5,6 +5,7 @@
 pub(super) mod coin;
 pub(super) mod contract_kind;
 pub(super) mod names;
+mod programs;
 pub(super) mod quotes;
 pub(super) mod scales;
 pub(super) mod spelling;

@@ -58,8 +58,8 @@ pub const EXCHANGES: [&str; 19] = [
     "hyperliquid",
 ];
 
-/// Alternative names of exchanges.
-const OTHER_NAMES: [(&str, &str); 21] = [
+/// Alternative names of exchanges. `myokx` is OKX in the EEA; OKX lists its perpetual contracts too.
+const OTHER_NAMES: [(&str, &str); 25] = [
     ("binanceusdm", "binance"),
     ("binancecoinm", "binance"),
     ("binance-futures", "binance"),
@@ -73,6 +73,9 @@ const OTHER_NAMES: [(&str, &str); 21] = [
     ("dydx_v4", "dydx"),
     ("gateio", "gate"),
     ("gate.io", "gate"),
+    ("gate_io", "gate"),
+    ("binance-delivery", "binance"),
+    ("binance_delivery", "binance"),
     ("gate-io", "gate"),
     ("gate-io-futures", "gate"),
     ("huobi", "htx"),
@@ -80,12 +83,16 @@ const OTHER_NAMES: [(&str, &str); 21] = [
     ("krakenfutures", "kraken"),
     ("cryptofacilities", "kraken"),
     ("lighter-rh", "lighter_rh"),
+    ("myokx", "okx"),
     ("okex", "okx"),
 ];
 
+/// Regional exchanges without a feed here. Each has listings of its own, all but `bybitid` only spot markets, so they are
+/// not other names of the exchanges that run them.
+const REGIONAL: [&str; 5] = ["binanceus", "bybiteu", "bybitid", "gateeu", "okxus"];
+
 /// Exchanges that charting sites use as a prefix, as in `KUCOIN:BTCUSDT`, but that this package does not support.
-const CHARTED: [&str; 16] = [
-    "binanceus",
+const CHARTED: [&str; 15] = [
     "bingx",
     "bitflyer",
     "bithumb",
@@ -103,12 +110,40 @@ const CHARTED: [&str; 16] = [
     "whitebit",
 ];
 
+/// Words that programs add to the name of an exchange, as in `binance_perpetual` (Hummingbot) and `BINANCEFTS`
+/// (CoinAPI).
+const MARKETS: [&str; 9] = [
+    "_perpetual",
+    "-perpetual",
+    "_futures",
+    "-futures",
+    "_swap",
+    "-swap",
+    "ftsc",
+    "fts",
+    "futures",
+];
+
 /// Normalizes an exchange name: lower case, `gateio` is `gate`, `huobi` is `htx` and `okex` is `okx`.
 #[must_use]
 pub fn exchange_name(text: &str) -> String {
     let name = text.trim().to_lowercase();
-    let own = OTHER_NAMES.iter().find(|(other, _)| *other == name);
-    own.map_or(name, |(_, own)| (*own).to_owned())
+    if EXCHANGES.contains(&name.as_str()) {
+        return name;
+    }
+    let other = |name: &str| {
+        let own = OTHER_NAMES.iter().find(|(other, _)| *other == name);
+        own.map(|(_, own)| *own)
+    };
+    if let Some(own) = other(&name) {
+        return own.to_owned();
+    }
+    let exchange = MARKETS.iter().find_map(|market| name.strip_suffix(market));
+    let known = exchange.and_then(|exchange| {
+        let own = EXCHANGES.into_iter().find(|own| *own == exchange);
+        own.or_else(|| other(exchange))
+    });
+    known.map_or(name, str::to_owned)
 }
 
 /// The supported exchange that `text` names; `None` if it is not supported.
@@ -118,8 +153,16 @@ pub fn known_exchange(text: &str) -> Option<&'static str> {
     EXCHANGES.into_iter().find(|known| *known == name)
 }
 
-/// The exchange that the part of a symbol before the colon names, supported or only used by charting sites.
+/// The exchange that `text` names: a supported one, or a regional one without a feed.
+#[must_use]
+pub fn named_exchange(text: &str) -> Option<&'static str> {
+    let name = exchange_name(text);
+    let mut all = EXCHANGES.into_iter().chain(REGIONAL);
+    all.find(|known| *known == name)
+}
+
+/// The exchange that the part of a symbol before the colon names, supported or only used by other programs.
 pub fn prefixed_exchange(text: &str) -> Option<&'static str> {
     let name = exchange_name(text);
-    known_exchange(&name).or_else(|| CHARTED.into_iter().find(|charted| *charted == name))
+    named_exchange(&name).or_else(|| CHARTED.into_iter().find(|charted| *charted == name))
 }

@@ -102,12 +102,6 @@ pub fn coin_of_base(base: &str) -> (String, u32) {
     ([namespace, coin].concat(), scale)
 }
 
-/// Whether some exchanges list the coin by the thousand or million.
-#[must_use]
-pub fn may_be_scaled(coin: &str) -> bool {
-    SCALED.contains(&coin)
-}
-
 #[cfg(test)]
 mod tests {
     use crate::model::symbols::scales::*;

@@ -7,7 +7,7 @@ use crate::model::symbols::quotes::{
 };
 
 /// Suffixes that mark a perpetual contract.
-const PERPETUAL: [&str; 7] = [
+pub(super) const PERPETUAL: [&str; 7] = [
     "SWAP",
     "PERP",
     "PERPETUAL",
@@ -15,6 +15,12 @@ const PERPETUAL: [&str; 7] = [
     "UMCBL",
     "DMCBL",
     "CMCBL",
+];
+
+/// Further words that mark a market, and say nothing about base and quote.
+const MARKS: [&str; 16] = [
+    "SPOT", "LINEAR", "INVERSE", "FUTURE", "FUTURES", "FUT", "OPTION", "UM", "CM", "USDM", "COINM",
+    "USDTM", "SUMCBL", "SDMCBL", "INTX", "MARGIN",
 ];
 
 /// Prefixes of Kraken's contracts: linear and inverse perpetual ones, then inverse and linear dated ones.
@@ -64,6 +70,8 @@ pub(super) struct Spelling<'a> {
     pub(super) kind: ContractKind,
     /// How the contract settles; `None` if the spelling does not say.
     pub(super) settlement: Option<Settlement>,
+    /// Whether every part of the spelling is understood.
+    pub(super) is_clear: bool,
 }
 
 impl<'a> Spelling<'a> {
@@ -112,6 +120,14 @@ impl<'a> Spelling<'a> {
             spelling.quote = Some("USD");
         }
         spelling.settlement = marks.settlement(&spelling).or(spelling.settlement);
+        spelling.is_clear = is_name(spelling.base)
+            && spelling.quote.is_none_or(is_name)
+            && others.iter().all(|word| {
+                spelling.quote == Some(word)
+                    || is_mark(word)
+                    || own_name(word) == own_name(spelling.base)
+            })
+            && (spelling.quote.is_some() || !begins_with_a_pair(spelling.base));
         Some(spelling)
     }
 
@@ -122,7 +138,15 @@ impl<'a> Spelling<'a> {
             quote: Some(*quote),
             kind: marks.kind_of_separated(),
             settlement: None,
+            is_clear: true,
         };
+        // `BTCUSDT:USDT` and `BTCUSD:BTC` repeat a currency of the pair.
+        if let Some(first) = others.first()
+            && let Some(repeated) = joined(head, false)
+            && (repeated.quote == Some(first) || own_name(repeated.base) == own_name(first))
+        {
+            return repeated;
+        }
         if let Some(quote) = others.first().filter(|word| is_quote(word)) {
             return pair(quote);
         }
@@ -143,6 +167,7 @@ impl<'a> Spelling<'a> {
             quote: (in_usd && is_coin(own_name(head))).then_some("USD"),
             kind: ContractKind::Perpetual,
             settlement: in_usd.then_some(Settlement::Inverse),
+            is_clear: true,
         }
     }
 }
@@ -162,7 +187,7 @@ impl Marks<'_, '_> {
     /// The kind of contract, if the spelling indicates it.
     fn kind(&self) -> Option<ContractKind> {
         let has_date = self.others.iter().any(|word| is_date(word));
-        if has_date && self.has_right {
+        if has_date && self.has_right || self.others.contains(&"OPTION") {
             return Some(ContractKind::Option);
         }
         if has_date
@@ -220,6 +245,12 @@ impl Marks<'_, '_> {
                 _ => Settlement::Quanto,
             });
         }
+        if self.others.contains(&"INVERSE") {
+            return Some(Settlement::Inverse);
+        }
+        if self.others.contains(&"LINEAR") {
+            return Some(Settlement::Linear);
+        }
         match self.others {
             ["UMCBL" | "CMCBL"] => Some(Settlement::Linear),
             ["DMCBL" | "PERP"] if spelling.quote == Some("USD") => Some(Settlement::Inverse),
@@ -256,6 +287,7 @@ fn bitfinex_derivative(whole: &str) -> Option<Spelling<'_>> {
         quote: Some(quote),
         kind: ContractKind::Perpetual,
         settlement: Some(Settlement::Linear),
+        is_clear: true,
     })
 }
 
@@ -311,8 +343,12 @@ fn joined(word: &str, is_contract: bool) -> Option<Spelling<'_>> {
             quote: Some(quote),
             kind,
             settlement,
+            is_clear: true,
         })
     };
+    if let Some((base, quote)) = kraken_spot(word) {
+        return pair(base, quote, ContractKind::Spot, None);
+    }
     if let Some(base) = word.strip_suffix("PERP")
         && !base.is_empty()
     {
@@ -345,6 +381,38 @@ fn joined(word: &str, is_contract: bool) -> Option<Spelling<'_>> {
         ),
         None => None,
     }
+}
+
+/// Base and quote of a spot pair of Kraken: `XXBTZUSD`.
+fn kraken_spot(word: &str) -> Option<(&str, &str)> {
+    let (base, quote) = word.split_at_checked(4)?;
+    let (base, quote) = (base.strip_prefix('X')?, quote.strip_prefix('Z')?);
+    let is_pair = is_quote(quote) && (is_coin(own_name(base)) || is_known_base(base));
+    is_pair.then_some((base, quote))
+}
+
+/// Whether a word can be the name of a currency.
+fn is_name(word: &str) -> bool {
+    word.chars().all(char::is_alphanumeric)
+}
+
+/// Whether a word marks a market, and is no currency that the spelling leaves unexplained.
+fn is_mark(word: &str) -> bool {
+    PERPETUAL.contains(&word)
+        || MARKS.contains(&word)
+        || RIGHTS.contains(&word)
+        || is_quote(word)
+        || is_date(word)
+        // Strikes and dates in other forms: `80000`, `0D625`, `20261225T080000`.
+        || word.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// Whether a name without a quote begins with a well-known pair, as `BTCUSDTX` does.
+fn begins_with_a_pair(name: &str) -> bool {
+    ["USDT", "USDC"].iter().any(|quote| {
+        let base = name.split_once(quote);
+        base.is_some_and(|(base, rest)| is_coin(own_name(base)) && !rest.is_empty())
+    })
 }
 
 fn is_number(word: &str) -> bool {

@@ -7,8 +7,9 @@
 use std::fmt;
 
 use crate::model::symbols::contract_kind::{ContractKind, NotOfCoin, Settlement};
-use crate::model::symbols::names::{own_name, prefixed_exchange};
-use crate::model::symbols::quotes::is_dollar;
+use crate::model::symbols::names::{did_you_mean, is_coin, own_name, well_known};
+use crate::model::symbols::programs::without_exchange;
+use crate::model::symbols::quotes::{is_dollar, is_known_base};
 use crate::model::symbols::scales::{coin_of_base, unscaled_base};
 use crate::model::symbols::spelling::{Spelling, bitfinex_pair, split_namespace};
 
@@ -35,6 +36,7 @@ pub struct Symbol {
     kind: ContractKind,
     settlement: Option<Settlement>,
     exchange: Option<&'static str>,
+    is_clear: bool,
 }
 
 impl Symbol {
@@ -42,13 +44,7 @@ impl Symbol {
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
-        let (exchange, text) = match text.split_once(':') {
-            Some((left, rest)) if !rest.trim().is_empty() => match prefixed_exchange(left) {
-                Some(exchange) => (Some(exchange), rest.trim()),
-                None => (None, text),
-            },
-            _ => (None, text),
-        };
+        let (exchange, text) = without_exchange(text);
         if let Some((base, quote)) = bitfinex_pair(text) {
             return Some(Self::of(None, base, Some(quote)).on(exchange));
         }
@@ -61,6 +57,12 @@ impl Symbol {
         Some(Self {
             kind: parts.kind,
             settlement: parts.settlement,
+            // `FOOEX:BTCUSDT` names an unknown exchange; the markets of builders are coins.
+            is_clear: parts.is_clear
+                && (namespace.is_none()
+                    || parts.quote.is_none()
+                    || whole.contains('/')
+                    || !is_known_base(parts.base)),
             ..Self::of(namespace, parts.base, parts.quote).on(exchange)
         })
     }
@@ -85,6 +87,7 @@ impl Symbol {
             kind: ContractKind::default(),
             settlement: None,
             exchange: None,
+            is_clear: true,
         }
     }
 
@@ -188,6 +191,81 @@ impl Symbol {
     #[must_use]
     pub fn exchange(&self) -> Option<&'static str> {
         self.exchange
+    }
+
+    /// Whether every part of the spelling is understood.
+    ///
+    /// If not, name and coin are guesses: `FOOEX_BTCUSDT` is not a coin.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::model::Symbol;
+    ///
+    /// assert!(Symbol::read("BTCUSDT-PERP.BINANCE").unwrap().is_clear());
+    /// assert!(!Symbol::read("FOOEX_BTCUSDT").unwrap().is_clear());
+    /// ```
+    #[must_use]
+    pub fn is_clear(&self) -> bool {
+        self.is_clear
+    }
+
+    /// Why an unclear spelling is refused, with the best guess; `None` for a clear one. The reason follows the spelling
+    /// and the word "is".
+    #[must_use]
+    pub fn unclear(&self, text: &str) -> Option<String> {
+        if self.is_clear {
+            return None;
+        }
+        let meant = Self::guess(text);
+        let meant = meant.map_or_else(String::new, |meant| format!("; {}", did_you_mean(&meant)));
+        Some(format!(
+            "not a spelling of a symbol that is understood{meant}"
+        ))
+    }
+
+    /// The pair or coin that an unclear spelling probably means.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::model::Symbol;
+    ///
+    /// assert_eq!(Symbol::guess("FOOEX_BTCUSDT.X").as_deref(), Some("BTCUSDT"));
+    /// assert_eq!(Symbol::guess("?"), None);
+    /// ```
+    #[must_use]
+    pub fn guess(text: &str) -> Option<String> {
+        let text = text.to_uppercase();
+        let words: Vec<&str> = text
+            .split(|sign: char| !sign.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .collect();
+        let read = |text: &str| Self::read(text).filter(Self::is_clear);
+        let pair = |word: &&str| read(word).filter(|symbol| symbol.quote.is_some());
+        let joined = words.windows(2).map(<[&str]>::concat);
+        let start = || {
+            let known = well_known().find(|coin| text.starts_with(coin))?;
+            let quote = ["USDT", "USDC", "USD"];
+            let rest = text.get(known.len()..)?;
+            let quote = quote.into_iter().find(|quote| rest.starts_with(quote))?;
+            Some([known, quote].concat())
+        };
+        let coin = |word: &&str| is_coin(word);
+        let found = words.iter().find_map(pair).map(|symbol| symbol.name);
+        let found = found.or_else(|| {
+            joined
+                .clone()
+                .find_map(|word| pair(&word.as_str()))
+                .map(|symbol| symbol.name)
+        });
+        let found = found.or_else(start);
+        found.or_else(|| {
+            words
+                .iter()
+                .find(|word| coin(word))
+                .map(|word| (*word).to_owned())
+        })
     }
 
     /// Whether this symbol includes the listed symbol `symbol` of the coin `coin`.
@@ -530,7 +608,6 @@ mod tests {
             "1000PEPE",
             "1000kPEPE",
             "1000SHIB1000-USDC",
-            "OKX-TSLA/USDC:USDC",
         ] {
             let read = Symbol::read(text).unwrap().of_any_contract();
             let again = Symbol::read(&read.to_string()).unwrap();

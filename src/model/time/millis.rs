@@ -84,6 +84,11 @@ pub trait Vocabulary: Copy + PartialEq + 'static {
         None
     }
 
+    /// Where a value of the same kind that is no member can be had, for messages.
+    fn otherwise() -> Option<&'static str> {
+        None
+    }
+
     /// The member with exactly this name or alternative spelling.
     fn parse(text: &str) -> Option<Self> {
         Self::ALL
@@ -109,7 +114,7 @@ pub trait Vocabulary: Copy + PartialEq + 'static {
 }
 
 macro_rules! ranges {
-    ($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal $(or $alias:literal)?, $millis:expr;)+ }) => {
+    ($(#[$doc:meta])* $type:ident $(otherwise $otherwise:literal)? { $($(#[$variant_doc:meta])* $variant:ident = $name:literal $(or $alias:literal)?, $millis:expr;)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $type {
@@ -140,6 +145,10 @@ macro_rules! ranges {
                     $(Self::$variant => None $(.or(Some($alias)))?,)+
                 }
             }
+
+            fn otherwise() -> Option<&'static str> {
+                None $(.or(Some($otherwise)))?
+            }
         }
 
         impl fmt::Display for $type {
@@ -158,7 +167,7 @@ macro_rules! ranges {
 
 ranges! {
     /// The rolling window of a total of liquidation orders.
-    Window {
+    Window otherwise "history has the totals of any other period" {
         /// One hour.
         H1 = "1h", Millis::HOUR;
         /// Four hours.

@@ -2,5 +2,6 @@
 
 pub(super) mod iso8601;
 pub(super) mod millis;
+pub(super) mod period_length;
 pub(super) mod time_range;
 pub(super) mod time_unit;

@@ -6,9 +6,11 @@
 //! an integer in units of 10⁻¹⁸, the form in which files store amounts. [`ExactSum`](exact_sum::ExactSum) adds numbers
 //! of all these types without rounding.
 
+pub(super) mod contract_size;
 pub(super) mod decimal_column;
 pub(super) mod exact_sum;
 pub(super) mod fixed_point;
 pub(super) mod notional;
 pub(super) mod powers_of_ten;
+pub(super) mod products;
 pub(super) mod short_decimal;

@@ -1,17 +1,16 @@
-//! Checks an order's notional against price times quantity.
+//! Checks an order's value in USD against price times quantity.
+
+use rust_decimal::Decimal;
 
 use crate::model::symbols::contract_kind::Settlement;
 use crate::model::symbols::quotes::is_dollar;
 use crate::model::symbols::symbol::Symbol;
+use crate::model::values::contract_size::may_be_inverse;
+use crate::model::values::short_decimal::nearest_f64;
 
-/// Exchanges with coin-margined USD contracts. There the quantity of a USD pair may be a number of contracts.
-const INVERSE: [&str; 10] = [
-    "binance", "bybit", "okx", "gate", "bitget", "htx", "bitmex", "deribit", "kraken", "coinex",
-];
-
-/// The largest plausible ratio between notional and price times quantity.
-const FACTOR: f64 = 10.0;
-/// Differences of at most this many USD may be rounding: some files round quantities to two decimals.
+/// The largest part by which a value in USD may differ from price times quantity.
+const APART: f64 = 0.01;
+/// Differences of at most this many USD may come from rounded numbers.
 const ROUNDED: f64 = 100.0;
 
 /// Whether price times quantity of a pair is certainly its notional in USD.
@@ -30,28 +29,36 @@ pub fn is_worth_its_product(exchange: &str, pair: &str) -> bool {
     let Some(symbol) = Symbol::read(pair) else {
         return false;
     };
-    let quote = symbol.quote();
-    symbol.scale() == 1
-        && quote.is_some_and(is_dollar)
-        && symbol
-            .settlement()
-            .is_none_or(|settlement| settlement == Settlement::Linear)
-        && (quote != Some("USD") || !INVERSE.contains(&exchange))
+    symbol.quote().is_some_and(is_dollar)
+        && symbol.settlement() != Some(Settlement::Quanto)
+        && !may_be_inverse(exchange, &symbol)
 }
 
-/// Whether a notional differs from price times quantity more than tenfold and by more than 100 USD.
+/// Whether a value in USD contradicts price times quantity: they differ by more than 1 %, and by more than one unit of the
+/// last digit of each number explains.
 ///
 /// # Examples
 ///
 /// ```
-/// use liqdata::model::is_far_from_product;
+/// use liqdata::model::contradicts_product;
 ///
-/// assert!(is_far_from_product(2000.0, 3.0, 6e9));
-/// assert!(!is_far_from_product(2000.0, 3.0, 5990.0));
+/// let is_contradicted = |price: &str, qty: &str, value: &str| {
+///     let [price, qty, value] = [price, qty, value].map(|text| text.parse().unwrap());
+///     contradicts_product(price, qty, value)
+/// };
+/// assert!(is_contradicted("42000", "0.5", "22000"));
+/// assert!(!is_contradicted("42000", "0.5", "20950"));
+/// assert!(!is_contradicted("0.5", "3.01", "2"));
 /// ```
 #[must_use]
-pub fn is_far_from_product(price: f64, qty: f64, value_usd: f64) -> bool {
-    let worth = price * qty;
-    let is_far = value_usd > worth * FACTOR || worth > value_usd * FACTOR;
-    is_far && (value_usd - worth).abs() > ROUNDED
+pub fn contradicts_product(price: Decimal, qty: Decimal, value_usd: Decimal) -> bool {
+    let [one, many, value] = [price, qty, value_usd].map(nearest_f64);
+    let worth = one * many;
+    let apart = (value - worth).abs();
+    if apart <= APART * value.max(worth) {
+        return false;
+    }
+    let digit = |number: Decimal| nearest_f64(Decimal::new(1, number.scale()));
+    let rounded = digit(price) * many + digit(qty) * one + digit(value_usd);
+    apart > rounded.min(ROUNDED)
 }

@@ -9,8 +9,9 @@ use crate::model::Millis;
 use crate::python::error;
 use crate::python::runtime::logs;
 
-/// A file: path, table of its rows, number of rows, length in bytes, SHA-256, and whether it is in use.
-type File = (String, String, u64, u64, String, bool);
+/// A file: path in the manifest, table of its rows, number of rows, length in bytes, SHA-256, whether it is in use, and
+/// its path in the folder.
+type File = (String, String, u64, u64, String, bool, String);
 
 /// An archive: id that it shares with its copies, end of the last exported day, files, and number of rows in its
 /// journal.
@@ -25,6 +26,7 @@ fn listed(lists: ArchiveContents) -> ArchiveParts {
             file.bytes,
             file.sha256,
             file.in_use,
+            file.place,
         )
     });
     let closed = lists.closed.map(|at| at.0);

@@ -259,8 +259,12 @@ fn raised(py: Python<'_>, fault: CollectError) -> PyErr {
     let message = fault.to_string();
     match fault {
         CollectError::Archive(fault) => error::archive(py, &fault),
-        CollectError::Settings(_) => error::bad_query_said(py, "settings", &message),
-        CollectError::Venue(_) => error::bad_query_said(py, "exchanges", &message),
+        CollectError::Settings(_) | CollectError::Proxy(_) => {
+            error::bad_query_said(py, "settings", &message)
+        }
+        CollectError::Venue(_) | CollectError::Closed { .. } => {
+            error::bad_query_said(py, "exchanges", &message)
+        }
         CollectError::Coin { .. } => error::bad_query_said(py, "symbols", &message),
         _ => PyOSError::new_err(message),
     }

@@ -177,6 +177,7 @@ where
                 earlier: remarks.earlier.take(),
                 time_unit: remarks.time_unit,
                 period: remarks.period.take(),
+                more: remarks.more,
             };
             let answer = reply.into_answer(remarks.into());
             Ok(answer.completed(self.group_column(), row_remarks))

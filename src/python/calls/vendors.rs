@@ -1,4 +1,4 @@
-//! Large replies of vendors, decoded to numpy arrays.
+//! Large replies of vendors, decoded to numpy arrays, and their errors without keys.
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -17,6 +17,16 @@ type SparseReply<'py> = (
     Bound<'py, PyArray1<u32>>,
     Bound<'py, PyArray1<f64>>,
 );
+
+/// Returns `text` with `***` in place of `secrets`.
+#[pyfunction]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python come by value"
+)]
+pub(crate) fn without_secrets(text: &str, secrets: Vec<String>) -> String {
+    client::without_secrets(text, &secrets)
+}
 
 /// Decodes the first array `name` in a body as cells `[column, row, amount]`. `None` if there is none.
 ///

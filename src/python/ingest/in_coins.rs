@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 
 use crate::collect::FilesInCoins;
+use crate::engine::OpenInterestUnit;
 use crate::market::{CoinReading, PriceError, PriceHistory};
 use crate::model::{NotInCoins, ObservedOpenInterest};
 use crate::python::archive::writer::decimal;
@@ -25,18 +26,19 @@ impl ArchivePrices {
         }
     }
 
-    /// Converts open-interest readings to coins.
+    /// Converts open-interest readings in USD to coins, or checks readings in coins.
     pub(crate) fn priced(
         &self,
         py: Python<'_>,
         rows: Vec<ObservedOpenInterest>,
+        unit: OpenInterestUnit,
     ) -> PyResult<Vec<CoinReading>> {
         let mut raised = None;
         let mut goes_on = || {
             raised = Python::attach(|py| py.check_signals().err());
             raised.is_none()
         };
-        let made = py.detach(|| self.all_in_coins(vec![rows], &mut goes_on));
+        let made = py.detach(|| self.all_in_coins(vec![rows], unit, &mut goes_on));
         if let Some(raised) = raised {
             return Err(raised);
         }
@@ -47,13 +49,20 @@ impl ArchivePrices {
         Ok(made.into_iter().flatten().flatten().collect())
     }
 
-    /// Converts the open-interest readings of several files to coins. `None` once `goes_on` returns false.
+    /// Converts the open-interest readings of several files to coins, or checks those in coins. `None` once `goes_on`
+    /// returns false.
     pub(crate) fn of_files(
         &self,
         files: Vec<Vec<ObservedOpenInterest>>,
+        in_usd: bool,
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<FilesInCoins>, String> {
-        let made = self.all_in_coins(files, goes_on);
+        let unit = if in_usd {
+            OpenInterestUnit::Usd
+        } else {
+            OpenInterestUnit::Base
+        };
+        let made = self.all_in_coins(files, unit, goes_on);
         let Some(made) = made.map_err(|fault| fault.to_string())? else {
             return Ok(None);
         };
@@ -70,6 +79,7 @@ impl ArchivePrices {
     fn all_in_coins(
         &self,
         files: Vec<Vec<ObservedOpenInterest>>,
+        unit: OpenInterestUnit,
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<Vec<CoinReading>>>, PriceError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,6 +88,6 @@ impl ArchivePrices {
             Some(prices) => prices,
             None => known.insert(PriceHistory::of(&self.path)?),
         };
-        prices.in_coins(files, goes_on)
+        prices.in_coins(files, unit, goes_on)
     }
 }

@@ -7,16 +7,16 @@ use std::sync::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::archive::{CoveredHour, CoveredTime, IngestOrigin};
+use crate::archive::IngestOrigin;
 use crate::collect::{
     ExchangeAttribution, Files, Finished, IngestError, Ingested, UnknownExchange, ingest,
 };
 use crate::contract::BadQuery;
 use crate::feeds::dumps::Format;
-use crate::model::{Completeness, Millis, Vocabulary};
+use crate::model::Vocabulary;
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
-use crate::python::ingest::raw::rates;
+use crate::python::ingest::raw::{contract_sizes, rates};
 use crate::python::runtime::logs;
 
 /// Lists the names of the file formats that can be ingested.
@@ -41,7 +41,7 @@ pub(crate) fn ingest_origin((id, source, files): GivenOrigin) -> IngestOrigin {
 #[pyfunction]
 #[pyo3(signature = (
     path, files, format, exchange, new_exchange, contracts, names, seen, stored, outcome, quote_rates=None,
-    dry_run=false, origin=None
+    dry_run=false, origin=None, contract_size=None, symbol=None
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -63,6 +63,8 @@ pub(crate) fn ingest_files(
     quote_rates: Option<&Bound<'_, PyDict>>,
     dry_run: bool,
     origin: Option<GivenOrigin>,
+    contract_size: Option<&Bound<'_, PyAny>>,
+    symbol: Option<String>,
 ) -> PyResult<()> {
     let format = format.map(|name| format_of(py, name)).transpose()?;
     let files = Files {
@@ -70,9 +72,11 @@ pub(crate) fn ingest_files(
         names,
         format,
         exchange,
+        symbol,
         takes_new_exchanges: new_exchange,
         contracts: contracts.into_iter().map(Into::into).collect(),
         rates: rates(py, quote_rates)?,
+        sizes: contract_sizes(py, contract_size)?,
         is_dry_run: dry_run,
         ingest: origin.map(ingest_origin),
     };
@@ -91,8 +95,9 @@ pub(crate) fn ingest_files(
     let prices = ArchivePrices::new(path.clone());
     let (done, raised) = watched(py, seen, |goes_on| {
         let goes_on = &mut |rows| goes_on(rows) && is_well();
-        let to_coins =
-            &mut |readings, goes_on: &mut dyn FnMut() -> bool| prices.of_files(readings, goes_on);
+        let to_coins = &mut |readings, in_usd, goes_on: &mut dyn FnMut() -> bool| {
+            prices.of_files(readings, in_usd, goes_on)
+        };
         ingest(&path, &files, goes_on, &mut finished, to_coins)
     });
     let raised = failed.into_inner().unwrap_or_default().or(raised);
@@ -162,35 +167,6 @@ pub(crate) fn watched<T: Send>(
     })
 }
 
-/// Exchange and completeness of the orders of an hour; times of the first and the last one; when the last one and when all
-/// were received.
-pub(crate) type NamedHour = (String, String, i64, i64, i64, i64);
-
-fn named_hours(covered: &CoveredTime) -> Vec<NamedHour> {
-    let hours = covered.hours().map(|(exchange, completeness, hour)| {
-        let known = (hour.last_known.0, hour.known_at.0);
-        let name = (exchange.to_owned(), completeness.name().to_owned());
-        (name.0, name.1, hour.first.0, hour.last.0, known.0, known.1)
-    });
-    hours.collect()
-}
-
-/// The covered time of hours that an earlier outcome named.
-pub(crate) fn covered_time(hours: Vec<NamedHour>) -> CoveredTime {
-    let mut covered = CoveredTime::default();
-    for (exchange, completeness, first, last, last_known, known_at) in hours {
-        let hour = CoveredHour {
-            first: Millis(first),
-            last: Millis(last),
-            last_known: Millis(last_known),
-            known_at: Millis(known_at),
-        };
-        let completeness = Completeness::parse(&completeness).unwrap_or_default();
-        covered.add_hour(&exchange, completeness, hour);
-    }
-    covered
-}
-
 /// Converts the outcome of an ingest to a dict.
 fn outcome_of(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
     let outcome = PyDict::new(py);
@@ -212,7 +188,6 @@ fn outcome_of(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
         .collect();
     outcome.set_item("contracts", contracts)?;
     outcome.set_item("cut_short", done.cut_short)?;
-    outcome.set_item("covered", named_hours(&done.covered))?;
     Ok(outcome)
 }
 

@@ -2,9 +2,7 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use numpy::{
-    PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods,
-};
+use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
@@ -22,10 +20,10 @@ use crate::python::rows::rows::Table;
 use crate::python::runtime::imports;
 use crate::python::runtime::signals::look_around;
 use crate::tables::{
-    CellSource, ColumnFault, Defaults, InputCell, InputCells, ObservedMarket, QuoteRates, RawTable,
-    ReadRows, RowFault, TableKind, WIDE, column_of, exact_cell, first, observed_bars,
-    observed_interest, observed_orders, read_bars, read_interest, read_orders, read_rates,
-    read_times, settle,
+    CellSource, ColumnFault, ContractSizes, Defaults, InputCell, InputCells, ObservedMarket,
+    QuoteRates, RawTable, ReadRows, RowFault, TableKind, WIDE, column_of, exact_cell, first,
+    observed_bars, observed_interest, observed_orders, read_bars, read_contract_sizes,
+    read_interest, read_orders, read_rates, settle,
 };
 
 /// The allowed kinds of table, for error messages.
@@ -358,6 +356,34 @@ pub(crate) fn rates(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResu
     Ok(rates)
 }
 
+/// Reads sizes of contracts: one number, or a table of `symbol` and `contract_size`, and optionally `multiplier_unit`.
+pub(crate) fn contract_sizes(
+    py: Python<'_>,
+    given: Option<&Bound<'_, PyAny>>,
+) -> PyResult<ContractSizes> {
+    let Some(given) = given else {
+        return Ok(ContractSizes::default());
+    };
+    let is_table = given.is_instance_of::<PyDict>() || given.hasattr("__arrow_c_stream__")?;
+    if !is_table {
+        let cell = object_cell(given)?;
+        let size = exact_cell(&cell).filter(|size| *size > rust_decimal::Decimal::ZERO);
+        return size.map(ContractSizes::of_all).ok_or_else(|| {
+            let message = format!("{} is not the size of a contract", cell.shown());
+            let allowed = "a number above 0, or a table of symbol and contract_size";
+            error::bad_query(py, &BadQuery::new("contract_size", message, allowed))
+        });
+    }
+    let kind = TableKind::ContractSizes;
+    let table = raw_table(kind, given)?;
+    let read = read_contract_sizes(&table).map_err(|fault| column_fault(py, kind, &fault))?;
+    let read = read.unwrap_or_default();
+    match first(&read.faults) {
+        Some(fault) => Err(row_fault(py, kind, fault)),
+        None => Ok(read.columns),
+    }
+}
+
 /// Reads the rows of tables without validating them. Used for tables that a collector or a test passes.
 pub(crate) fn observed_unjudged(
     orders: &Bound<'_, PyAny>,
@@ -369,7 +395,7 @@ pub(crate) fn observed_unjudged(
     let mut goes_on = || true;
     let kind = TableKind::Orders;
     let read = read_orders(&raw_table(kind, orders)?, &defaults, &mut goes_on);
-    let (orders, _) = rows(py, kind, read)?;
+    let orders = rows(py, kind, read)?.given;
     let kind = TableKind::Bars;
     let read = read_bars(&raw_table(kind, bars)?, &defaults, &mut goes_on);
     let bars = rows(py, kind, read)?;
@@ -397,19 +423,4 @@ fn rows<T: Default>(
         Some(fault) => Err(row_fault(py, kind, fault)),
         None => Ok(read.columns),
     }
-}
-
-/// Returns the day of each row of a table, in days since the epoch. A row without an instant has day 0.
-#[pyfunction]
-pub(crate) fn days_of<'py>(
-    py: Python<'py>,
-    table: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyArray1<i32>>> {
-    imports::numpy(py)?;
-    let table = raw_table(TableKind::Orders, table)?;
-    let days = read_times(&table).into_iter().map(|at| {
-        let day = at.0.div_euclid(Millis::DAY);
-        i32::try_from(day).unwrap_or_default()
-    });
-    Ok(PyArray1::from_iter(py, days))
 }

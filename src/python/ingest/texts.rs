@@ -1,9 +1,8 @@
-//! Reads instants, lengths and column names from texts, for Python callers.
+//! Reads instants and lengths from texts, for Python callers.
 
 use pyo3::prelude::*;
 
 use crate::model::{Millis, read_span};
-use crate::tables::column_of;
 
 /// Returns the epoch milliseconds of a text that names an instant, rounded down. `None` if the text names none.
 #[pyfunction]
@@ -15,10 +14,4 @@ pub(crate) fn instant(text: &str) -> Option<i64> {
 #[pyfunction]
 pub(crate) fn span(text: &str) -> Option<i64> {
     read_span(text.trim())
-}
-
-/// Returns the column that a name in a table stands for, in any letter case. `None` if no such column is read.
-#[pyfunction]
-pub(crate) fn column(name: &str) -> Option<&'static str> {
-    column_of(name)
 }

@@ -102,7 +102,7 @@ impl RecordBatchReader for Reader {
     }
 }
 
-/// A Parquet file that orders are written to.
+/// A Parquet file that orders, or the rows of one table, are written to.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct ParquetFile {
     writer: Mutex<Option<ParquetBatchWriter>>,
@@ -117,13 +117,24 @@ impl ParquetFile {
 
 #[pymethods]
 impl ParquetFile {
-    /// Opens an existing empty file. Prices and amounts are float64, or exact as `decimal128(38, 18)`.
+    /// Opens an existing empty file. Prices and amounts are float64, or exact as `decimal128(38, 18)`. The columns are
+    /// those of `table`, or of orders.
     #[new]
-    #[pyo3(signature = (path, exact, groups=false))]
+    #[pyo3(signature = (path, exact, groups=false, table=None))]
     #[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
-    fn new(path: PathBuf, exact: bool, groups: bool) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        exact: bool,
+        groups: bool,
+        table: Option<&Bound<'_, Table>>,
+    ) -> PyResult<Self> {
         let money = if exact { Money::Fixed } else { Money::Float };
-        let file = ParquetBatchWriter::begin(&path, none(money, groups)?.schema())?;
+        let first = match table {
+            Some(table) => record_batch(table.get().columns(py)?, money)?,
+            None => none(money, groups)?,
+        };
+        let file = ParquetBatchWriter::begin(&path, first.schema())?;
         Ok(Self {
             writer: Mutex::new(Some(file)),
             money,

@@ -22,6 +22,8 @@ pub(crate) struct RowRemarks {
     pub(crate) time_unit: Option<TimeUnit>,
     /// How much of the period of the reply is covered.
     pub(crate) period: Option<PeriodCoverage>,
+    /// Whether more orders match than the page has, if the service sent it.
+    pub(crate) more: Option<bool>,
 }
 
 /// The coverage of a period for Python: the covered share, that of each window, and since when orders are known.

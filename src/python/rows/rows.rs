@@ -305,6 +305,12 @@ impl Table {
         self.remarks.period.clone().map(period_tuple)
     }
 
+    /// Whether more orders match than the page has, if a service sent it.
+    #[getter]
+    fn more(&self) -> Option<bool> {
+        self.remarks.more
+    }
+
     /// The unit of the service's instants, if it is not milliseconds. The instants of the rows are converted.
     #[getter]
     fn time_unit(&self) -> Option<&'static str> {

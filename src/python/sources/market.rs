@@ -193,6 +193,7 @@ impl Market {
             exchange,
             new_exchange,
             rates: rates(py, quote_rates)?,
+            ..TableOptions::default()
         };
         let raw = RawMarketTables {
             orders: raw_table(TableKind::Orders, orders)?,

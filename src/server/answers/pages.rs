@@ -111,6 +111,7 @@ struct Made {
     explain: Option<EstimateBasis>,
     earlier: Option<EarlierBar>,
     period: Option<PeriodCoverage>,
+    more: Option<bool>,
     served_by: Option<ServedBy>,
 }
 
@@ -227,11 +228,12 @@ fn plan<E: MarketQuery>(
     };
     let make: Make = Box::new(move |market| {
         let answered = market.answer_within(&endpoint, as_of, most)?;
-        let (earlier, period) = if explain {
+        let (earlier, period, more) = if explain {
             let earlier = endpoint.earlier(market, as_of, &answered.reply)?;
-            (earlier, market.covered(&endpoint, as_of)?)
+            let more = endpoint.more(market, as_of, &answered.reply)?;
+            (earlier, market.covered(&endpoint, as_of)?, more)
         } else {
-            (None, None)
+            (None, None, None)
         };
         let served_by = E::labels(&answered.reply).and_then(|labels| labels.served_by.clone());
         let grid = form.zip(E::grid(&answered.reply));
@@ -253,6 +255,7 @@ fn plan<E: MarketQuery>(
             explain: answered.explain,
             earlier,
             period,
+            more,
             served_by,
         })
     });
@@ -619,6 +622,7 @@ fn encode(
         coverage: Some(coverage),
         earlier: plain.earlier,
         period: plain.period,
+        more: plain.more,
     };
     explained(&plain.body, market, request.as_of, record, None)
 }
@@ -660,6 +664,9 @@ struct AnswerRecord {
     /// How much of the period of the answer is covered.
     #[serde(flatten)]
     period: Option<PeriodCoverage>,
+    /// Whether more orders match than the page has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more: Option<bool>,
 }
 
 /// The explanation of an answer: the data and parameters that it is based on.

@@ -1,5 +1,7 @@
 //! Reads the columns of a table cell by cell, and collects the faults by row.
 
+use std::collections::HashMap;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef};
@@ -7,7 +9,10 @@ use arrow_schema::DataType;
 use rust_decimal::Decimal;
 
 use crate::contract::decode::{exact_decimal, nearest_double};
-use crate::model::{DecimalColumn, Labels, Millis, ShortDecimal, Side, nearest_f64, read_span};
+use crate::model::{
+    DecimalColumn, Labels, Millis, ShortDecimal, Side, Symbol, coin_of_base, nearest_f64, own_name,
+    read_span,
+};
 use crate::tables::amounts::AmountColumn;
 use crate::tables::cells::{InputCell, InputCells};
 use crate::tables::raw_table::RawTable;
@@ -15,6 +20,8 @@ use crate::tables::reading::times::{IN_SECONDS, SecondsScan, instant};
 use crate::tables::row_fault::{BLANK, RowFault};
 use crate::tables::spreadsheet_text::plain_text;
 
+/// Sides of positions of accounts with one position per contract.
+const ONE_WAY: [&str; 3] = ["", "both", "net"];
 /// Number of rows between two calls of `goes_on`.
 const LOOK: usize = 1 << 14;
 /// Fault reason of a cell that is not the side of a position.
@@ -109,12 +116,59 @@ impl<'a> ColumnReader<'a> {
 
     /// Reads symbols, from the column of pairs, else from the column of coins.
     ///
-    /// If the table has neither, all rows get the symbol `otherwise`.
+    /// If the table has neither, all rows get the symbol `otherwise`. If it has both, a row of which they name different
+    /// coins is faulty.
     pub(super) fn symbols(&mut self, otherwise: Option<&str>) -> Labels {
-        match (self.table.symbols(), otherwise) {
+        let symbols = match (self.table.symbols(), otherwise) {
             (None, Some(symbol)) => std::iter::repeat_n(symbol, self.rows).collect(),
             (cells, _) => self.texts("symbol", cells, false),
+        };
+        if self.table.has("symbol") && self.table.has("coin") {
+            self.check_coins(&symbols);
         }
+        symbols
+    }
+
+    /// Adds a fault for each row of which the column `coin` names another coin than the symbol.
+    fn check_coins(&mut self, symbols: &Labels) {
+        let coins = self.names("coin", true);
+        let mut known: HashMap<(u32, u32), bool> = HashMap::new();
+        let pairs = symbols.codes().iter().zip(coins.codes()).enumerate();
+        for (row, (symbol, coin)) in pairs {
+            let is_other = *known.entry((*symbol, *coin)).or_insert_with(|| {
+                let name = |names: &'_ Labels, code: u32| {
+                    names
+                        .names()
+                        .get(code as usize)
+                        .cloned()
+                        .unwrap_or_default()
+                };
+                let (symbol, coin) = (name(symbols, *symbol), name(&coins, *coin));
+                let symbol = Symbol::read(&symbol);
+                symbol.is_some_and(|symbol| is_other_coin(&symbol, &coin))
+            });
+            if is_other {
+                let reason = "names another coin than the symbol";
+                let shown = coins.get(row).unwrap_or_default().to_owned();
+                self.fault(RowFault::new(row, "coin", reason, shown));
+            }
+        }
+    }
+
+    /// Reads the coins of orders; blank where the column has the currency in which the contract settles.
+    pub(super) fn coins(&mut self, symbols: &Labels) -> Labels {
+        let coins = self.names("coin", true);
+        let blank = |(symbol, coin): (&str, &'_ str)| {
+            let symbol = Symbol::read(symbol);
+            symbol.is_some_and(|symbol| settles_in(&symbol, coin))
+        };
+        let pairs = || symbols.iter().zip(coins.iter());
+        if !pairs().any(blank) {
+            return coins;
+        }
+        pairs()
+            .map(|pair| if blank(pair) { "" } else { pair.1 })
+            .collect()
     }
 
     fn texts(
@@ -153,24 +207,49 @@ impl<'a> ColumnReader<'a> {
 
     /// Reads the sides of positions.
     ///
-    /// If `of_order`, the cells are the sides of the orders that closed the positions.
+    /// If `of_order`, the cells are the sides of the orders that closed the positions. A column `position_side` says the
+    /// side whatever the column `side` means. A row in which they contradict is faulty.
     pub(super) fn sides(&mut self, of_order: bool) -> Vec<Side> {
-        let Some(cells) = self.table.get("side") else {
-            return Vec::new();
-        };
+        let (cells, positions) = (self.table.get("side"), self.table.get("position_side"));
         let mut sides = Vec::with_capacity(self.rows);
         for row in 0..self.rows {
             if !self.look(row) {
                 break;
             }
-            let cell = cells.at(row);
-            let side = match &cell {
+            let cell = cells.map_or(InputCell::Missing, |cells| cells.at(row));
+            let stated = match &cell {
                 InputCell::Text(text) => side_of(text.trim(), of_order),
                 _ => None,
             };
-            if side.is_none() {
-                self.cell_fault("side", row, &cell, no_side(of_order));
-            }
+            let position = positions.map_or(InputCell::Missing, |cells| cells.at(row));
+            let side = match &position {
+                // Accounts with one position per contract have no sides.
+                InputCell::Text(text)
+                    if !ONE_WAY.contains(&text.trim().to_lowercase().as_str()) =>
+                {
+                    let side = Side::read(text.trim());
+                    let other = match &cell {
+                        InputCell::Text(text) => stated.or_else(|| closed_by(text.trim())),
+                        _ => side,
+                    };
+                    if side.is_none() {
+                        self.cell_fault("position_side", row, &position, SIDE);
+                    } else if other.is_some() && other != side {
+                        let shown = format!("{} (side {})", position.shown(), cell.shown());
+                        let reason = "contradicts the column side";
+                        self.fault(RowFault::new(row, "position_side", reason, shown));
+                    } else if other.is_none() && !cell.is_missing() {
+                        self.cell_fault("side", row, &cell, no_side(of_order));
+                    }
+                    side
+                }
+                _ => {
+                    if stated.is_none() {
+                        self.cell_fault("side", row, &cell, no_side(of_order));
+                    }
+                    stated
+                }
+            };
             sides.push(side.unwrap_or(Side::Long));
         }
         sides
@@ -364,7 +443,7 @@ impl<'a> ColumnReader<'a> {
                 match instant(&cell) {
                     Ok(closes) => {
                         let open = opens.get(row).copied().unwrap_or_default();
-                        let after = closes.0.saturating_sub(open.0);
+                        let after = whole_length(closes.0.saturating_sub(open.0));
                         *length = Some(after);
                         let is_stated = self
                             .table
@@ -395,7 +474,7 @@ impl<'a> ColumnReader<'a> {
                 Some(stated) => {
                     let open = opens.get(row).copied().unwrap_or_default();
                     let closes = open.on(length.unwrap_or_default()).to_string();
-                    let reason = text_cell::other_length(stated);
+                    let reason = other_than(stated);
                     self.fault(RowFault::new(row, "closes_at", reason, closes));
                 }
                 None => self.cell_fault("interval", row, &cell, NO_LENGTH),
@@ -443,6 +522,32 @@ impl ColumnReader<'_> {
     }
 }
 
+/// Whether a coin is the currency in which the contract is quoted or settles, as in the columns of some exchanges.
+fn settles_in(symbol: &Symbol, coin: &str) -> bool {
+    symbol
+        .quote()
+        .is_some_and(|quote| quote == own_name(&coin.to_uppercase()))
+}
+
+/// Whether a coin is another one than that of the symbol.
+fn is_other_coin(symbol: &Symbol, coin: &str) -> bool {
+    if coin.is_empty() || settles_in(symbol, coin) {
+        return false;
+    }
+    let named = Symbol::read(coin);
+    let is_same = named.is_some_and(|named| named.coin() == symbol.coin());
+    !is_same && coin_of_base(coin).0 != symbol.coin()
+}
+
+/// The length of a bar of which the last millisecond or second is given instead of the close.
+fn whole_length(after: i64) -> i64 {
+    [0, 1, 1000]
+        .into_iter()
+        .map(|rest| after.saturating_add(rest))
+        .find(|length| length % Millis::MINUTE == 0)
+        .unwrap_or(after)
+}
+
 /// The side of the position that a word names.
 ///
 /// If `of_order`, the word is the side of the order that closed the position.
@@ -458,39 +563,9 @@ fn no_side(of_order: bool) -> &'static str {
     if of_order { ORDER_SIDE } else { SIDE }
 }
 
-/// Conversion of the cells of text files, by the same rules as other cells. Errors are fault reasons.
-pub(crate) mod text_cell {
-    use rust_decimal::Decimal;
-
-    use crate::model::{Millis, Side};
-    use crate::tables::cells::InputCell;
-    use crate::tables::reading::column_reader::{NO_LENGTH, exact, no_side, side_of, span};
-    use crate::tables::reading::times::instant;
-
-    /// The side of the position. If `of_order`, `text` is the side of the order that closed it.
-    pub(crate) fn side(text: &str, of_order: bool) -> Result<Side, &'static str> {
-        side_of(text, of_order).ok_or(no_side(of_order))
-    }
-
-    /// An exact decimal.
-    pub(crate) fn decimal(text: &str) -> Result<Decimal, String> {
-        exact(&InputCell::Text(text.into()))
-    }
-
-    /// An instant.
-    pub(crate) fn time(text: &str) -> Result<Millis, &'static str> {
-        instant(&InputCell::Text(text.into()))
-    }
-
-    /// Fault reason of a bar that does not close `stated` milliseconds after its open.
-    pub(crate) fn other_length(stated: i64) -> String {
-        format!("not {stated} ms (the interval) after the open")
-    }
-
-    /// A length in milliseconds.
-    pub(crate) fn length(text: &str) -> Result<i64, &'static str> {
-        span(&InputCell::Text(text.into())).ok_or(NO_LENGTH)
-    }
+/// Fault reason of a bar that does not close `stated` milliseconds after its open.
+fn other_than(stated: i64) -> String {
+    format!("not {stated} ms (the interval) after the open")
 }
 
 /// The side of the position that an order closed. A SELL closes a long.

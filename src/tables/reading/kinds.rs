@@ -1,7 +1,8 @@
 //! The columns of each kind of table.
 
 use crate::archive::GivenOrders;
-use crate::model::{Labels, Millis};
+use crate::model::{Labels, Millis, Symbol, coin_of_base, is_dollar, own_name};
+use crate::tables::amount_unit::{AmountUnit, ContractSizes};
 use crate::tables::amounts::AmountColumn;
 use crate::tables::raw_table::{ColumnFault, RawTable};
 use crate::tables::reading::column_reader::ColumnReader;
@@ -22,6 +23,8 @@ pub(crate) struct Defaults {
     pub(crate) side_of_order: bool,
     /// Whether a row without an exchange is faulty.
     pub(crate) needs_exchange: bool,
+    /// The unit of quantities, volumes and open interest that the columns do not name.
+    pub(crate) unit: AmountUnit,
     /// Whether every number must be an exact decimal, as an archive requires.
     pub(crate) needs_exact: bool,
 }
@@ -34,6 +37,16 @@ pub(crate) struct ReadRows<T> {
     pub(crate) places: Vec<usize>,
     /// Faults of the rows that cannot be read.
     pub(crate) faults: Vec<RowFault>,
+}
+
+/// Orders, before the rules fill in what the table leaves out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UnvaluedOrders {
+    pub(crate) given: GivenOrders,
+    /// Whether the table lacks the value in USD, by row.
+    pub(crate) is_unvalued: Vec<bool>,
+    /// The unit of the quantities.
+    pub(crate) unit: AmountUnit,
 }
 
 /// Price bars.
@@ -49,8 +62,9 @@ pub(crate) struct BarColumns {
     pub(crate) high: AmountColumn,
     pub(crate) low: AmountColumn,
     pub(crate) close: AmountColumn,
-    /// Traded volume in units of the listed pair, such as thousands of coins for 1000PEPE.
+    /// Traded volume, in `unit`.
     pub(crate) volume: AmountColumn,
+    pub(crate) unit: AmountUnit,
     /// Numbers of trades, if the table has them.
     pub(crate) trades: Option<AmountColumn>,
 }
@@ -63,8 +77,11 @@ pub(crate) struct InterestColumns {
     pub(crate) symbol: Labels,
     pub(crate) timestamp: Vec<Millis>,
     pub(crate) open_interest: AmountColumn,
-    /// Whether `open_interest` is in USD. If not, it is in units of the listed pair.
+    /// Whether `open_interest` is in USD. If not, it is in `unit`.
     pub(crate) in_usd: bool,
+    pub(crate) unit: AmountUnit,
+    /// The price at each reading, if the table has it. It converts amounts in USD to coins.
+    pub(crate) price: Option<AmountColumn>,
     pub(crate) received_at: Option<Vec<Millis>>,
 }
 
@@ -92,6 +109,7 @@ impl BarColumns {
             low: self.low.take(rows),
             close: self.close.take(rows),
             volume: self.volume.take(rows),
+            unit: self.unit,
             trades: self.trades.as_ref().map(|trades| trades.take(rows)),
         }
     }
@@ -138,6 +156,8 @@ impl InterestColumns {
             timestamp: picked(&self.timestamp, rows),
             open_interest: self.open_interest.take(rows),
             in_usd: self.in_usd,
+            unit: self.unit,
+            price: self.price.as_ref().map(|prices| prices.take(rows)),
             received_at: self
                 .received_at
                 .as_ref()
@@ -232,6 +252,19 @@ pub(crate) fn append_orders(orders: &mut GivenOrders, more: &GivenOrders) {
     }
 }
 
+/// The column of amounts and its unit. BitMEX writes amounts in coins as well as in contracts.
+fn in_coins(
+    table: &RawTable,
+    name: &'static str,
+    defaults: &Defaults,
+) -> (&'static str, AmountUnit) {
+    if table.has("home_notional") {
+        ("home_notional", AmountUnit::Base)
+    } else {
+        (name, defaults.unit)
+    }
+}
+
 /// Refuses a table that lacks one of these columns.
 fn require(table: &RawTable, names: &[&'static str]) -> Result<(), ColumnFault> {
     for name in names {
@@ -302,33 +335,40 @@ fn readable<T>(
     })
 }
 
-/// Reads orders, and for each row whether its value in USD is missing.
+/// Reads orders.
 ///
-/// The rules later compute missing values as price times quantity.
+/// The rules later compute missing values in USD from price and quantity.
 pub(crate) fn read_orders(
     table: &RawTable,
     defaults: &Defaults,
     goes_on: &mut dyn FnMut() -> bool,
-) -> Reading<(GivenOrders, Vec<bool>)> {
+) -> Reading<UnvaluedOrders> {
     if table.is_nothing() {
         return Ok(Some(ReadRows::default()));
     }
     require_names(table, defaults)?;
-    require(table, &["timestamp", "side", "price", "qty"])?;
+    require(table, &["timestamp", "price"])?;
+    for (name, other) in [("side", "position_side"), ("qty", "home_notional")] {
+        if !table.has(name) && !table.has(other) {
+            return Err(table.missing(name, ""));
+        }
+    }
+    let (amounts, unit) = in_coins(table, "qty", defaults);
     let mut reader = ColumnReader::new(table, goes_on);
     let exchange = exchanges(&mut reader, defaults);
     let symbol = reader.symbols(defaults.symbol.as_deref());
     let side = reader.sides(defaults.side_of_order);
     let price = reader.decimals("price");
-    let qty = reader.decimals("qty");
+    let qty = reader.decimals(amounts);
     let (value_usd, unvalued) = reader.some_decimals("value_usd", true);
     let timestamp = reader.instants("timestamp");
     let has_pairs = table.has("symbol") && table.has("coin");
-    let coin = has_pairs.then(|| reader.names("coin", true));
+    let coin = has_pairs.then(|| reader.coins(&symbol));
     let received_at = reader.some_instants("received_at", &timestamp);
-    let group_id = table
-        .has("group_id")
-        .then(|| reader.names("group_id", true));
+    let [group_id, dedupe_key, native_id, price_kind] =
+        ["group_id", "dedupe_key", "native_id", "price_kind"]
+            .map(|name| table.has(name).then(|| reader.names(name, true)));
+    let dedupe_key = dedupe_key.map(|keys| keys.iter().map(str::to_owned).collect());
     let given = GivenOrders {
         exchange,
         symbol,
@@ -340,6 +380,9 @@ pub(crate) fn read_orders(
         timestamp,
         received_at,
         group_id,
+        dedupe_key,
+        price_kind,
+        native_id,
         ..GivenOrders::default()
     };
     let mut is_unvalued = vec![false; table.rows()];
@@ -348,11 +391,18 @@ pub(crate) fn read_orders(
             *is_unvalued = true;
         }
     }
-    Ok(readable(
-        reader,
-        (given, is_unvalued),
-        |(given, is_unvalued), places| (take_orders(given, places), picked(is_unvalued, places)),
-    ))
+    let columns = UnvaluedOrders {
+        given,
+        is_unvalued,
+        unit,
+    };
+    Ok(readable(reader, columns, |columns, places| {
+        UnvaluedOrders {
+            given: take_orders(&columns.given, places),
+            is_unvalued: picked(&columns.is_unvalued, places),
+            unit: columns.unit,
+        }
+    }))
 }
 
 /// Reads price bars.
@@ -364,10 +414,11 @@ pub(crate) fn read_bars(
     if table.is_nothing() {
         return Ok(Some(ReadRows::default()));
     }
-    require(
-        table,
-        &["timestamp", "open", "high", "low", "close", "volume"],
-    )?;
+    require(table, &["timestamp", "open", "high", "low", "close"])?;
+    if !table.has("volume") && !table.has("home_notional") {
+        return Err(table.missing("volume", ""));
+    }
+    let (amounts, unit) = in_coins(table, "volume", defaults);
     require_names(table, defaults)?;
     let mut reader = ColumnReader::new(table, goes_on);
     let exchange = exchanges(&mut reader, defaults);
@@ -387,10 +438,11 @@ pub(crate) fn read_bars(
         high: reader.amounts("high", defaults.needs_exact),
         low: reader.amounts("low", defaults.needs_exact),
         close: reader.amounts("close", defaults.needs_exact),
-        volume: reader.amounts("volume", defaults.needs_exact),
+        volume: reader.amounts(amounts, defaults.needs_exact),
         trades: table
             .has("trades")
             .then(|| reader.some_decimals("trades", true).0.into()),
+        unit,
         timestamp,
     };
     Ok(readable(reader, columns, BarColumns::take))
@@ -440,6 +492,10 @@ pub(crate) fn read_interest(
         timestamp,
         open_interest,
         in_usd,
+        unit: defaults.unit,
+        // In the tables of callers, a column of this name may have another meaning.
+        price: (table.has("price") && defaults.unit != AmountUnit::Unstated)
+            .then(|| reader.some_decimals("price", true).0.into()),
         received_at,
     };
     Ok(readable(reader, columns, InterestColumns::take))
@@ -499,8 +555,43 @@ pub(crate) fn read_rates(table: &RawTable) -> Reading<RateRows> {
     }))
 }
 
-/// The instants of a table. Cells that are no instant become the epoch.
-pub(crate) fn read_times(table: &RawTable) -> Vec<Millis> {
+/// Reads sizes of contracts. Their unit is USD, or the base currency under any name; without a unit, the settlement of
+/// the contract decides.
+pub(crate) fn read_contract_sizes(table: &RawTable) -> Reading<ContractSizes> {
+    require(table, &["symbol", "contract_size"])?;
     let mut goes_on = || true;
-    ColumnReader::new(table, &mut goes_on).instants("timestamp")
+    let mut reader = ColumnReader::new(table, &mut goes_on);
+    let symbols = reader.names("symbol", false);
+    let sizes = reader.decimals("contract_size");
+    let units = reader.names("multiplier_unit", true);
+    let mut columns = ContractSizes::default();
+    for (row, (symbol, size)) in symbols.iter().zip(sizes.iter()).enumerate() {
+        if size <= rust_decimal::Decimal::ZERO {
+            let shown = size.to_string();
+            reader.fault(RowFault::new(row, "contract_size", "is not above 0", shown));
+        }
+        let unit = units.get(row).unwrap_or_default().to_uppercase();
+        let base = Symbol::read(symbol).map(|symbol| coin_of_base(symbol.coin()).0);
+        let is_base = |name: &str| base.as_deref() == Some(coin_of_base(name).0.as_str());
+        let is_usd = match unit.as_str() {
+            "" => None,
+            "BASE" | "COIN" | "COINS" => Some(false),
+            name if is_base(own_name(name)) => Some(false),
+            name if name == "QUOTE" || is_dollar(name) => Some(true),
+            _ => {
+                let reason = "is not a unit; allowed: USD, or the base currency of the contract";
+                reader.fault(RowFault::new(row, "multiplier_unit", reason, unit));
+                continue;
+            }
+        };
+        columns.add(symbol, size, is_usd);
+    }
+    let Some((faults, places)) = reader.end() else {
+        return Ok(None);
+    };
+    Ok(Some(ReadRows {
+        columns,
+        places,
+        faults,
+    }))
 }

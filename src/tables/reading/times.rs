@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use rust_decimal::prelude::ToPrimitive;
+
 use crate::model::Millis;
 use crate::tables::cells::InputCell;
 
@@ -32,8 +34,9 @@ pub(crate) fn whole(cell: &InputCell<'_>) -> Option<i64> {
             reason = "the value is a whole number of 53 bits"
         )]
         InputCell::Float(at) if at.fract() == 0.0 && at.abs() < 9e18 => Some(*at as i64),
+        InputCell::Exact(at) if at.is_integer() => at.to_i64(),
         InputCell::Text(text) => {
-            let text = text.trim();
+            let text = without_fraction(text.trim());
             let is_whole = text
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || byte == b'-');
@@ -41,6 +44,20 @@ pub(crate) fn whole(cell: &InputCell<'_>) -> Option<i64> {
             Millis::read(text).filter(|_| is_whole).map(|at| at.0)
         }
         _ => None,
+    }
+}
+
+/// A number without a fraction of zeros: `1767225600000.0`, as pandas writes a column of integers with a missing value.
+fn without_fraction(text: &str) -> &str {
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.split_once('.') {
+        Some((whole, fraction))
+            if is_digits(whole.strip_prefix('-').unwrap_or(whole))
+                && fraction.bytes().all(|byte| byte == b'0') =>
+        {
+            whole
+        }
+        _ => text,
     }
 }
 
@@ -114,7 +131,8 @@ pub(crate) fn instant(cell: &InputCell<'_>) -> Result<Millis, &'static str> {
 
 /// Fault reason of a text that is no instant.
 fn no_time(text: &str) -> &'static str {
-    let seconds = text.trim().parse().is_ok_and(|at| SECONDS.contains(&at));
+    let whole = text.trim().split('.').next().unwrap_or_default();
+    let seconds = whole.parse().is_ok_and(|at| SECONDS.contains(&at));
     if seconds { IN_SECONDS } else { INSTANT }
 }
 
@@ -133,6 +151,10 @@ mod tests {
         assert_eq!(text(" 2024-01-02 "), Ok(Millis(1_704_153_600_000)));
         assert!(text("20240102").is_err());
         assert_eq!(text("1704153600"), Err(IN_SECONDS));
+        assert_eq!(text("1704153600000.0"), Ok(Millis(1_704_153_600_000)));
+        assert_eq!(text("1704153600.0"), Err(IN_SECONDS));
+        assert_eq!(text("1704153600.25"), Err(IN_SECONDS));
+        assert!(text("20240102.0").is_err());
         assert!(text("soon").is_err());
         assert_eq!(
             instant(&InputCell::Float(1_704_153_600_000.0)),

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use crate::model::{Labels, Millis, nearest_f64};
+use crate::model::{Labels, Millis, nearest_f64, product, quotient};
+use crate::tables::amount_unit::Counted;
 use crate::tables::amounts::AmountColumn;
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{BarColumns, ReadRows};
@@ -27,6 +28,10 @@ impl Judge<'_> {
     ///
     /// Prices become USD per coin, volumes become numbers of coins, and symbols become names of coins. `None` if
     /// `goes_on` stopped the checks.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one rule after the other, for each row"
+    )]
     pub(crate) fn bars(&mut self, read: ReadRows<BarColumns>) -> Option<Judged<BarColumns>> {
         let ReadRows {
             columns: mut bars,
@@ -38,6 +43,7 @@ impl Judge<'_> {
         let contracts = contracts_of(&bars.symbol);
         let exchanges = exchange_names(&bars.exchange);
         let mut admitted: HashMap<(u32, u32), Option<String>> = HashMap::new();
+        let mut counted: HashMap<(u32, u32), Result<Counted, &'static str>> = HashMap::new();
         let mut factors = Factors::default();
         let mut good = Vec::with_capacity(places.len());
         let mut known: HashMap<(u32, &str, Option<i64>, Millis), usize> = HashMap::new();
@@ -76,6 +82,10 @@ impl Judge<'_> {
                 continue;
             }
             let exchange = exchanges.get(codes.0 as usize).map_or("", String::as_str);
+            if let Some(named) = contract.other_exchange(exchange) {
+                fault(other_exchange(contract, named));
+                continue;
+            }
             let other = admitted
                 .entry(codes)
                 .or_insert_with(|| self.book.admit("bars", exchange, contract).err());
@@ -106,7 +116,17 @@ impl Judge<'_> {
                 }
                 continue;
             }
-            factors.add(row, contract.scale(), rate);
+            let counted = counted
+                .entry(codes)
+                .or_insert_with(|| self.counted(bars.unit, exchange, contract));
+            match counted {
+                Ok(counted) => factors.add(row, contract.scale(), rate, *counted),
+                Err(why) => {
+                    let shown = shown(&bars.volume, row);
+                    fault(("volume", (*why).to_owned(), shown));
+                    continue;
+                }
+            }
             good.push(row);
         }
         factors.apply(&mut bars);
@@ -136,6 +156,10 @@ impl Judge<'_> {
         }
         if let Some((reason, shown)) = self.time(at).or_else(|| self.time(at.on(interval))) {
             return Some(("timestamp", reason.to_owned(), shown));
+        }
+        if self.closed_by.is_some_and(|now| at.on(interval) > now) {
+            let reason = "the bar has not closed yet";
+            return Some(("timestamp", reason.to_owned(), at.to_string()));
         }
         let prices = [
             ("open", &bars.open),
@@ -194,6 +218,12 @@ pub(super) fn shown(amounts: &AmountColumn, row: usize) -> String {
     )
 }
 
+/// The fault of a row of which the symbol names another exchange than the column.
+pub(super) fn other_exchange(contract: &Resolved, named: &str) -> Fault {
+    let reason = "names another exchange than the column exchange".to_owned();
+    ("symbol", reason, format!("{} ({named})", contract.spelled))
+}
+
 /// The fault of a row that names a second contract of a coin.
 pub(super) fn another_contract(table: &str, contract: &Resolved, other: &str) -> Fault {
     let reason = format!(
@@ -249,16 +279,16 @@ fn are_equal(bars: &BarColumns, one: usize, other: usize) -> bool {
         .all(|amounts| amounts.f64(one).total_cmp(&amounts.f64(other)).is_eq())
 }
 
-/// Coins per listed unit, and USD per unit of the quote currency, by row.
+/// Coins per listed unit, USD per unit of the quote currency, and unit of the volume, by row.
 ///
-/// Rows where both are 1 have no entry.
+/// Rows where the numbers are in single coins and in USD have no entry.
 #[derive(Debug, Default)]
-struct Factors(HashMap<usize, (Decimal, Decimal)>);
+struct Factors(HashMap<usize, (Decimal, Decimal, Counted)>);
 
 impl Factors {
-    fn add(&mut self, row: usize, scale: u32, rate: Decimal) {
-        if scale != 1 || rate != Decimal::ONE {
-            self.0.insert(row, (Decimal::from(scale), rate));
+    fn add(&mut self, row: usize, scale: u32, rate: Decimal, counted: Counted) {
+        if scale != 1 || rate != Decimal::ONE || counted != Counted::Base(Decimal::ONE) {
+            self.0.insert(row, (Decimal::from(scale), rate, counted));
         }
     }
 
@@ -275,22 +305,34 @@ impl Factors {
         ] {
             *prices = prices.map(
                 |row, price| match self.0.get(&row) {
-                    Some((scale, rate)) => per_coin(price.checked_mul(*rate)?, *scale),
+                    Some((scale, rate, _)) => per_coin(price.checked_mul(*rate)?, *scale),
                     None => Some(price),
                 },
                 |row, price| match self.0.get(&row) {
-                    Some((scale, rate)) => price * nearest_f64(*rate) / nearest_f64(*scale),
+                    Some((scale, rate, _)) => price * nearest_f64(*rate) / nearest_f64(*scale),
                     None => price,
                 },
             );
         }
+        // Volumes in USD or in the quote currency are converted at the close.
         bars.volume = bars.volume.map(
             |row, volume| match self.0.get(&row) {
-                Some((scale, _)) => volume.checked_mul(*scale).map(|coins| coins.normalize()),
+                Some((scale, _, Counted::Base(size))) => product(volume, product(*size, *scale)?),
+                Some((_, _, Counted::Usd(size))) => {
+                    quotient(product(volume, *size)?, bars.close.get(row)?)
+                }
+                Some((_, rate, Counted::Quote)) => {
+                    quotient(product(volume, *rate)?, bars.close.get(row)?)
+                }
                 None => Some(volume),
             },
             |row, volume| match self.0.get(&row) {
-                Some((scale, _)) => volume * nearest_f64(*scale),
+                Some((scale, _, Counted::Base(size))) => {
+                    volume * nearest_f64(*scale) * nearest_f64(*size)
+                }
+                Some((_, _, Counted::Usd(factor)) | (_, factor, Counted::Quote)) => {
+                    volume * nearest_f64(*factor) / bars.close.f64(row)
+                }
                 None => volume,
             },
         );
@@ -300,7 +342,7 @@ impl Factors {
 /// The price of one coin from that of `scale` coins.
 ///
 /// Exact, because scales are powers of ten.
-fn per_coin(price: Decimal, scale: Decimal) -> Option<Decimal> {
+pub(super) fn per_coin(price: Decimal, scale: Decimal) -> Option<Decimal> {
     let zeros = u32::try_from(scale.mantissa()).ok()?.checked_ilog10()?;
     let price = price.normalize();
     Decimal::try_from_i128_with_scale(price.mantissa(), price.scale() + zeros)

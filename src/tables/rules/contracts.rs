@@ -58,10 +58,24 @@ impl Resolved {
         let Some(symbol) = &self.symbol else {
             return Some("blank; name a trading pair".to_owned());
         };
-        match symbol.gives_orders() {
+        if let Some(why) = symbol.unclear(&self.spelled) {
+            return Some(why);
+        }
+        self.is_option()
+    }
+
+    /// Why rows of this contract are refused, if it is an option.
+    pub(super) fn is_option(&self) -> Option<String> {
+        match self.symbol.as_ref()?.gives_orders() {
             Err(why @ NotOfCoin::Option) => Some(why.to_string()),
             _ => None,
         }
+    }
+
+    /// The exchange that the symbol names, if it is another one than `exchange`.
+    pub(super) fn other_exchange(&self, exchange: &str) -> Option<&'static str> {
+        let named = self.symbol.as_ref()?.exchange()?;
+        (!exchange.is_empty() && named != exchange).then_some(named)
     }
 
     /// Why bars and open interest of this contract are refused.

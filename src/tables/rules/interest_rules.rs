@@ -4,17 +4,22 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use crate::model::{Labels, Millis, nearest_f64};
+use crate::model::{Labels, Millis, nearest_f64, product, quotient};
+use crate::tables::amount_unit::Counted;
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{InterestColumns, ReadRows};
 use crate::tables::row_fault::RowFault;
-use crate::tables::rules::bar_rules::{LARGEST, another_contract, shown};
+use crate::tables::rules::bar_rules::{LARGEST, another_contract, other_exchange, shown};
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
 
 impl Judge<'_> {
-    /// Returns the accepted readings, in coins or in USD.
+    /// Returns the accepted readings, in coins or, if all are, in USD.
     ///
     /// Symbols become names of coins. `None` if `goes_on` stopped the checks.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one rule after the other, for each row"
+    )]
     pub(crate) fn open_interest(
         &mut self,
         read: ReadRows<InterestColumns>,
@@ -30,7 +35,10 @@ impl Judge<'_> {
         let exchanges = exchange_names(&readings.exchange);
         let mut admitted: HashMap<(u32, u32), Option<String>> = HashMap::new();
         let mut known: HashMap<(u32, &str, Millis), usize> = HashMap::new();
-        let mut scales: HashMap<usize, u32> = HashMap::new();
+        let mut counted: HashMap<(u32, u32), Result<Counted, &'static str>> = HashMap::new();
+        let mut factors: HashMap<usize, Factor> = HashMap::new();
+        // The places in `good` of readings in USD without a price.
+        let mut in_usd: Vec<usize> = Vec::new();
         let (mut good, mut repeated) = (Vec::with_capacity(places.len()), 0);
         for row in 0..places.len() {
             if !self.look(row) {
@@ -69,6 +77,11 @@ impl Judge<'_> {
                 continue;
             }
             let exchange = exchanges.get(codes.0 as usize).map_or("", String::as_str);
+            if let Some(named) = contract.other_exchange(exchange) {
+                let (column, reason, shown) = other_exchange(contract, named);
+                fault(column, reason, shown);
+                continue;
+            }
             let other = admitted
                 .entry(codes)
                 .or_insert_with(|| self.book.admit("open_interest", exchange, contract).err());
@@ -99,12 +112,57 @@ impl Judge<'_> {
                 }
                 continue;
             }
-            if contract.scale() != 1 && !readings.in_usd {
-                scales.insert(row, contract.scale());
+            if !readings.in_usd {
+                let counted = counted
+                    .entry(codes)
+                    .or_insert_with(|| self.counted(readings.unit, exchange, contract));
+                let price = readings.price.as_ref().map(|price| price.f64(row));
+                match (*counted, price.filter(|price| *price > 0.0)) {
+                    (Ok(Counted::Base(size)), _) => {
+                        let factor = product(size, Decimal::from(contract.scale()));
+                        let factor = factor.unwrap_or(Decimal::MAX);
+                        if factor != Decimal::ONE {
+                            factors.insert(row, (factor, None));
+                        }
+                    }
+                    (Ok(Counted::Usd(size)), Some(_)) => {
+                        factors.insert(row, (size, Some(contract.scale())));
+                    }
+                    (Ok(Counted::Quote), Some(_)) => {
+                        factors.insert(row, (Decimal::ONE, Some(contract.scale())));
+                    }
+                    (Ok(Counted::Usd(size)), None) => {
+                        factors.insert(row, (size, None));
+                        in_usd.push(good.len());
+                    }
+                    (Ok(Counted::Quote), None) => {
+                        let reason =
+                            "is in units of the quote currency; a column price converts it";
+                        let shown = shown(&readings.open_interest, row);
+                        fault(column, reason.to_owned(), shown);
+                        continue;
+                    }
+                    (Err(why), _) => {
+                        let shown = shown(&readings.open_interest, row);
+                        fault(column, why.to_owned(), shown);
+                        continue;
+                    }
+                }
             }
             good.push(row);
         }
-        unscale(&mut readings, &scales);
+        if in_usd.len() == good.len() && !good.is_empty() && !readings.in_usd {
+            readings.in_usd = true;
+        } else {
+            for place in in_usd.into_iter().rev() {
+                let row = good.remove(place);
+                let reason = "is in USD, and other readings of the table are in coins; a column price converts it";
+                let shown = shown(&readings.open_interest, row);
+                let place = places.get(row).copied().unwrap_or_default();
+                faults.push(RowFault::new(place, column, reason, shown));
+            }
+        }
+        convert(&mut readings, &factors);
         readings.symbol = coins_of(&readings.symbol, &contracts);
         if good.len() < places.len() {
             readings = readings.take(&good);
@@ -128,21 +186,32 @@ fn amount_column(in_usd: bool) -> &'static str {
     }
 }
 
-/// Converts listed units to coins. `scales` has the coins per unit, by row.
-fn unscale(readings: &mut InterestColumns, scales: &HashMap<usize, u32>) {
-    if scales.is_empty() {
+/// The number by which a reading is multiplied. If the reading is divided by the price of a listed unit, also the coins
+/// per unit.
+type Factor = (Decimal, Option<u32>);
+
+/// Converts readings to coins or USD.
+fn convert(readings: &mut InterestColumns, factors: &HashMap<usize, Factor>) {
+    if factors.is_empty() {
         return;
     }
+    let prices = readings.price.as_ref();
     readings.open_interest = readings.open_interest.map(
-        |row, units| match scales.get(&row) {
-            Some(scale) => units
-                .checked_mul(Decimal::from(*scale))
-                .map(|coins| coins.normalize()),
-            None => Some(units),
+        |row, amount| match factors.get(&row) {
+            Some((factor, None)) => product(amount, *factor),
+            Some((factor, Some(scale))) => {
+                let units = quotient(product(amount, *factor)?, prices?.get(row)?)?;
+                product(units, Decimal::from(*scale))
+            }
+            None => Some(amount),
         },
-        |row, units| match scales.get(&row) {
-            Some(scale) => units * nearest_f64(Decimal::from(*scale)),
-            None => units,
+        |row, amount| match factors.get(&row) {
+            Some((factor, None)) => amount * nearest_f64(*factor),
+            Some((factor, Some(scale))) => {
+                let price = prices.map_or(f64::NAN, |prices| prices.f64(row));
+                amount * nearest_f64(*factor) / price * f64::from(*scale)
+            }
+            None => amount,
         },
     );
 }

@@ -1,6 +1,7 @@
 //! The judge: the shared context of all rules, and the result of applying them.
 
 use crate::model::{Labels, Millis, exchange_name};
+use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted};
 use crate::tables::quote_rates::QuoteRates;
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::contract_book::ContractBook;
@@ -16,9 +17,14 @@ pub(crate) type ExchangeCheck<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 
 /// Applies the rules to the rows of tables.
 pub(crate) struct Judge<'a> {
+    /// The time of this machine's clock.
+    now: Millis,
+    /// The instant until which bars must have closed, if they must.
+    pub(super) closed_by: Option<Millis>,
     /// The latest instant that a row may have.
     pub(super) latest: Millis,
     pub(super) rates: &'a QuoteRates,
+    pub(super) sizes: &'a ContractSizes,
     /// The contract of the bars, and of the open interest, of each coin and exchange.
     pub(super) book: &'a mut ContractBook,
     exchanges: &'a mut ExchangeCheck<'a>,
@@ -43,17 +49,29 @@ impl<'a> Judge<'a> {
     pub(crate) fn new(
         now: Millis,
         rates: &'a QuoteRates,
+        sizes: &'a ContractSizes,
         book: &'a mut ContractBook,
         exchanges: &'a mut ExchangeCheck<'a>,
         goes_on: &'a mut dyn FnMut() -> bool,
     ) -> Self {
         Self {
+            now,
+            closed_by: None,
             latest: now.on(AHEAD),
             rates,
+            sizes,
             book,
             exchanges,
             goes_on,
             is_stopped: false,
+        }
+    }
+
+    /// Refuses bars that have not closed by this machine's clock, as an archive requires.
+    pub(crate) fn of_closed_bars(self) -> Self {
+        Self {
+            closed_by: Some(self.now),
+            ..self
         }
     }
 
@@ -65,6 +83,21 @@ impl<'a> Judge<'a> {
             self.is_stopped = !(self.goes_on)();
         }
         !self.is_stopped
+    }
+
+    /// How amounts of a contract in `unit` become coins. The error is the fault reason.
+    pub(super) fn counted(
+        &self,
+        unit: AmountUnit,
+        exchange: &str,
+        contract: &Resolved,
+    ) -> Result<Counted, &'static str> {
+        match &contract.symbol {
+            Some(symbol) => self
+                .sizes
+                .counted(unit, (exchange, &contract.spelled, symbol)),
+            None => Ok(Counted::Base(rust_decimal::Decimal::ONE)),
+        }
     }
 
     /// Whether `goes_on` stopped the checks.

@@ -12,4 +12,4 @@ mod total_rules;
 pub(crate) use bar_rules::other_length;
 pub(crate) use contract_book::ContractBook;
 pub(crate) use judge::{Judge, Judged};
-pub(crate) use spacings::{HOW, Spacing, Spacings};
+pub(crate) use spacings::{HOW, Spacings};

@@ -3,10 +3,15 @@
 use rust_decimal::Decimal;
 
 use crate::archive::GivenOrders;
-use crate::model::{Labels, exchange_name, is_far_from_product, is_worth_its_product};
+use crate::model::{
+    DecimalColumn, Labels, Settlement, contradicts_product, exchange_name, is_dollar, product,
+    quotient,
+};
+use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted};
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
-use crate::tables::reading::{ReadRows, take_orders};
+use crate::tables::reading::{ReadRows, UnvaluedOrders, take_orders};
 use crate::tables::row_fault::RowFault;
+use crate::tables::rules::bar_rules::{other_exchange, per_coin};
 use crate::tables::rules::contracts::Resolved;
 use crate::tables::rules::judge::{Judge, Judged, by_code, contracts_of};
 
@@ -15,35 +20,44 @@ const MOST_USD: Decimal = Decimal::from_parts(2_808_348_672, 232_830_643, 0, fal
 
 /// Verdicts on the distinct names of orders.
 ///
-/// Unknown exchanges, contracts of pairs, contracts of native ids, and [`Products`].
+/// Unknown exchanges, contracts of pairs, contracts of native ids, and [`Terms`].
 type Known<'a> = (
     &'a [Option<String>],
     &'a [Resolved],
     Option<&'a [Resolved]>,
-    &'a Products,
+    &'a Terms,
 );
 
+/// A fault without its row: column, reason and value.
+type Fault = (&'static str, String, String);
+
+/// Price, quantity and value in USD of an accepted order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Numbers {
+    price: Decimal,
+    qty: Decimal,
+    value_usd: Decimal,
+}
+
 impl Judge<'_> {
-    /// Returns the accepted orders; `None` if `goes_on` stopped the checks.
-    pub(crate) fn orders(
-        &mut self,
-        read: ReadRows<(GivenOrders, Vec<bool>)>,
-    ) -> Option<Judged<GivenOrders>> {
+    /// Returns the accepted orders, in units of their pairs; `None` if `goes_on` stopped the checks.
+    pub(crate) fn orders(&mut self, read: ReadRows<UnvaluedOrders>) -> Option<Judged<GivenOrders>> {
         let ReadRows {
-            columns: (mut orders, is_unvalued),
+            columns:
+                UnvaluedOrders {
+                    given: mut orders,
+                    is_unvalued,
+                    unit,
+                },
             places,
             mut faults,
         } = read;
         let exchanges = self.exchanges(&orders.exchange);
         let contracts = contracts_of(&orders.symbol);
         let natives = orders.native_id.as_ref().map(contracts_of);
-        let products = Products::of(&orders);
-        let mut values = orders.value_usd.clone();
-        if is_unvalued.contains(&true) {
-            values = crate::model::DecimalColumn::with_capacity(places.len());
-        }
-        let is_filling = values.is_empty();
+        let terms = Terms::of(&orders, &contracts, unit, self.sizes);
         let mut good = Vec::with_capacity(places.len());
+        let mut changed: Vec<(usize, Numbers)> = Vec::new();
         for row in 0..places.len() {
             if !self.look(row) {
                 return None;
@@ -53,13 +67,15 @@ impl Judge<'_> {
                 &orders,
                 row,
                 stated,
-                (&exchanges, &contracts, natives.as_deref(), &products),
+                (&exchanges, &contracts, natives.as_deref(), &terms),
             );
-            if is_filling {
-                values.push(*verdict.as_ref().unwrap_or(&Decimal::ZERO));
-            }
             match verdict {
-                Ok(_) => good.push(row),
+                Ok(numbers) => {
+                    good.push(row);
+                    if let Some(numbers) = numbers {
+                        changed.push((row, numbers));
+                    }
+                }
                 Err((column, reason, shown)) => {
                     let place = places.get(row).copied().unwrap_or_default();
                     faults.push(RowFault::new(place, column, reason, shown));
@@ -69,7 +85,20 @@ impl Judge<'_> {
         if self.is_stopped() {
             return None;
         }
-        orders.value_usd = values;
+        if !changed.is_empty() {
+            let with = |column: &DecimalColumn, of: fn(&Numbers) -> Decimal| -> DecimalColumn {
+                let mut rest = changed.iter().peekable();
+                let cells = column.iter().enumerate().map(|(row, cell)| {
+                    let change = rest.next_if(|(changed, _)| *changed == row);
+                    change.map_or(cell, |(_, numbers)| of(numbers))
+                });
+                cells.collect()
+            };
+            orders.price = with(&orders.price, |numbers| numbers.price);
+            orders.qty = with(&orders.qty, |numbers| numbers.qty);
+            orders.value_usd = with(&orders.value_usd, |numbers| numbers.value_usd);
+        }
+        orders.symbol = named(orders.symbol, &contracts);
         if good.len() < places.len() {
             orders = take_orders(&orders, &good);
         }
@@ -82,16 +111,16 @@ impl Judge<'_> {
         })
     }
 
-    /// Checks an order and returns its value in USD.
+    /// Checks an order, and returns its numbers if they differ from the cells of the table.
     ///
-    /// The error is the faulty column, the reason and the cell. `stated` says whether the table gives the value.
+    /// `stated` says whether the table gives the value.
     fn order(
         &self,
         orders: &GivenOrders,
         row: usize,
         stated: bool,
-        (exchanges, contracts, natives, products): Known<'_>,
-    ) -> Result<Decimal, (&'static str, String, String)> {
+        (exchanges, contracts, natives, terms): Known<'_>,
+    ) -> Result<Option<Numbers>, Fault> {
         let at = orders.timestamp.get(row).copied().unwrap_or_default();
         if let Some((reason, shown)) = self.time(at) {
             return Err(("timestamp", reason.to_owned(), shown));
@@ -113,15 +142,16 @@ impl Judge<'_> {
         // The pair does not show whether the contract is an option. The exchange's own contract id does.
         let native = orders.native_id.as_ref().zip(natives);
         let native = native.and_then(|(names, natives)| by_code(natives, names, row));
-        if let Some(why) = native
-            .filter(|native| native.symbol.is_some())
-            .and_then(Resolved::no_orders)
-        {
+        if let Some(why) = native.and_then(Resolved::is_option) {
             return Err((
                 "symbol",
                 why,
                 native.map_or_else(String::new, |native| native.spelled.clone()),
             ));
+        }
+        let terms = terms.at(orders, row).copied().unwrap_or_default();
+        if let Some(other) = terms.other_exchange {
+            return Err(other_exchange(contract, other));
         }
         let (price, qty) = (orders.price.get(row), orders.qty.get(row));
         let (price, qty) = (price.unwrap_or_default(), qty.unwrap_or_default());
@@ -130,39 +160,31 @@ impl Judge<'_> {
                 return Err((column, "not above 0".to_owned(), value.to_string()));
             }
         }
-        if !stated {
-            let rate = self.rate(contract, at)?;
-            let product = price
-                .checked_mul(qty)
-                .and_then(|worth| worth.checked_mul(rate));
-            return product.map(|worth| worth.normalize()).ok_or_else(|| {
-                let reason = "blank, and price × qty does not fit a decimal";
-                ("value_usd", reason.to_owned(), format!("{price} × {qty}"))
-            });
-        }
-        let value = orders.value_usd.get(row).unwrap_or_default();
-        if value < Decimal::ZERO {
+        let value = stated.then(|| orders.value_usd.get(row).unwrap_or_default());
+        if let Some(value) = value.filter(|value| *value < Decimal::ZERO) {
             return Err(("value_usd", "below 0".to_owned(), value.to_string()));
         }
-        if value > MOST_USD {
+        if let Some(value) = value.filter(|value| *value > MOST_USD) {
             let reason = format!("above {MOST_USD}");
             return Err(("value_usd", reason, value.to_string()));
         }
-        let number = |column: &crate::model::DecimalColumn| column.f64(row).unwrap_or_default();
-        let (one, many, all) = (
-            number(&orders.price),
-            number(&orders.qty),
-            number(&orders.value_usd),
-        );
-        if products.are_values(row) && is_far_from_product(one, many, all) {
-            let reason = "not within a factor of ten of price × qty";
-            return Err((
-                "value_usd",
-                reason.to_owned(),
-                format!("{value} (price {price}, qty {qty})"),
-            ));
+        let rate = || self.rate(contract, at);
+        let plain = terms.counted == Ok(Counted::Base(Decimal::ONE)) && terms.scale == 1;
+        if plain
+            && let Some(value) = value
+            && (!terms.is_in_dollars || !contradicts_product(price, qty, value))
+        {
+            return Ok(None);
         }
-        Ok(value)
+        let mut numbers = converted(price, qty, value, terms, rate)?;
+        if terms.scale != 1 {
+            let unscaled = in_coins(numbers.price, numbers.qty, terms.scale);
+            (numbers.price, numbers.qty) = unscaled.ok_or_else(|| {
+                let shown = format!("{price} × {qty}");
+                ("price", "does not fit a decimal in coins".to_owned(), shown)
+            })?;
+        }
+        Ok(Some(numbers))
     }
 
     /// USD per unit of a contract's quote currency at an instant.
@@ -189,36 +211,175 @@ impl Judge<'_> {
     }
 }
 
-/// Whether price times quantity is the value in USD.
-///
-/// There is one verdict for each distinct exchange and symbol.
-struct Products {
-    exchange: Labels,
-    symbol: Labels,
-    known: Vec<Vec<bool>>,
-}
-
-impl Products {
-    fn of(orders: &GivenOrders) -> Self {
-        let symbols = orders.symbol.names();
-        let known = orders.exchange.names().iter().map(|exchange| {
-            let exchange = exchange_name(exchange);
-            let known = symbols.iter();
-            known
-                .map(|symbol| is_worth_its_product(&exchange, symbol))
-                .collect()
-        });
-        Self {
-            known: known.collect(),
-            exchange: orders.exchange.clone(),
-            symbol: orders.symbol.clone(),
+/// The numbers of an order in units of its pair and in USD.
+fn converted(
+    price: Decimal,
+    qty: Decimal,
+    stated: Option<Decimal>,
+    terms: OrderTerms,
+    rate: impl Fn() -> Result<Decimal, Fault>,
+) -> Result<Numbers, Fault> {
+    let unfit = || {
+        let reason = "price × qty does not fit a decimal".to_owned();
+        ("value_usd", reason, format!("{price} × {qty}"))
+    };
+    let shown = || format!("{qty} (price {price})");
+    let numbers = |qty: Decimal, value_usd: Decimal| Numbers {
+        price,
+        qty,
+        value_usd,
+    };
+    let contradiction = |value: Decimal| {
+        let reason = "not within 1 % of price × qty".to_owned();
+        (
+            "value_usd",
+            reason,
+            format!("{value} (price {price}, qty {qty})"),
+        )
+    };
+    match terms.counted {
+        Err(reason) => {
+            // The value decides how many coins these are: it is price × qty, or a whole number of USD per contract.
+            let value = stated.ok_or_else(|| ("qty", reason.to_owned(), shown()))?;
+            if !contradicts_product(price, qty, value) {
+                return Ok(numbers(qty, value));
+            }
+            let is_size = |size: &Decimal| {
+                product(qty, *size)
+                    .is_some_and(|usd| !contradicts_product(Decimal::ONE, usd, value))
+            };
+            if !USD_SIZES.iter().any(is_size) {
+                return Err(contradiction(value));
+            }
+            let coins = quotient(value, price).ok_or_else(unfit)?;
+            Ok(numbers(coins, value))
+        }
+        Ok(counted) => {
+            // A stated value in another quote currency is not compared, so it needs no rate.
+            let is_compared = stated.is_none() || terms.is_in_dollars;
+            let in_usd = |quote: Option<Decimal>| -> Result<Decimal, Fault> {
+                if !is_compared {
+                    return Ok(Decimal::ZERO);
+                }
+                let rate = rate()?;
+                let usd = quote.and_then(|quote| quote.checked_mul(rate));
+                Ok(usd.ok_or_else(unfit)?.normalize())
+            };
+            let (coins, usd) = match counted {
+                Counted::Base(size) => {
+                    let coins = product(qty, size).ok_or_else(unfit)?;
+                    (coins, in_usd(price.checked_mul(coins))?)
+                }
+                Counted::Quote => {
+                    let coins = quotient(qty, price).ok_or_else(unfit)?;
+                    (coins, in_usd(Some(qty))?)
+                }
+                Counted::Usd(size) => {
+                    let usd = product(qty, size).ok_or_else(unfit)?;
+                    let quote = quotient(usd, rate()?).ok_or_else(unfit)?;
+                    (quotient(quote, price).ok_or_else(unfit)?, usd)
+                }
+            };
+            let is_contradicted = |value: Decimal| match counted {
+                Counted::Base(_) => contradicts_product(price, coins, value),
+                Counted::Usd(_) | Counted::Quote => contradicts_product(Decimal::ONE, usd, value),
+            };
+            match stated {
+                Some(value) if is_compared && is_contradicted(value) => Err(contradiction(value)),
+                stated => Ok(numbers(coins, stated.unwrap_or(usd))),
+            }
         }
     }
+}
 
-    fn are_values(&self, row: usize) -> bool {
-        by_code(&self.known, &self.exchange, row)
-            .and_then(|of_exchange| by_code(of_exchange, &self.symbol, row))
-            .copied()
-            .unwrap_or_default()
+/// The sizes of contracts of a fixed value in USD.
+const USD_SIZES: [Decimal; 3] = [Decimal::ONE, Decimal::TEN, Decimal::ONE_HUNDRED];
+
+/// Price and quantity of single coins, from those of units of `scale` coins.
+fn in_coins(price: Decimal, qty: Decimal, scale: u32) -> Option<(Decimal, Decimal)> {
+    let scale = Decimal::from(scale);
+    Some((per_coin(price, scale)?, product(qty, scale)?))
+}
+
+/// The symbols of accepted orders. A scaled name without a quote, such as kPEPE, becomes the name of its coin.
+fn named(symbols: Labels, contracts: &[Resolved]) -> Labels {
+    if contracts.iter().all(|contract| coin_scale(contract) == 1) {
+        return symbols;
+    }
+    let codes = symbols.codes().iter();
+    codes
+        .map(|code| match contracts.get(*code as usize) {
+            Some(contract) if coin_scale(contract) != 1 => contract.coin(),
+            Some(contract) => contract.spelled.as_str(),
+            None => "",
+        })
+        .collect()
+}
+
+/// Coins per listed unit of a name without a quote. The name of a pair keeps its scale.
+fn coin_scale(contract: &Resolved) -> u32 {
+    let symbol = contract.symbol.as_ref();
+    symbol
+        .filter(|symbol| symbol.quote().is_none())
+        .map_or(1, crate::model::Symbol::scale)
+}
+
+/// How the numbers of an order count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct OrderTerms {
+    /// How its quantity becomes coins; the error is the fault reason.
+    counted: Result<Counted, &'static str>,
+    /// Whether price times quantity in units of the pair is the value in USD.
+    is_in_dollars: bool,
+    /// Coins per unit, if the name has no quote.
+    scale: u32,
+    /// The exchange that the symbol names, if the row names another one.
+    other_exchange: Option<&'static str>,
+}
+
+impl Default for OrderTerms {
+    fn default() -> Self {
+        Self {
+            counted: Ok(Counted::Base(Decimal::ONE)),
+            is_in_dollars: false,
+            scale: 1,
+            other_exchange: None,
+        }
+    }
+}
+
+/// The terms of each distinct exchange and symbol.
+struct Terms(Vec<Vec<OrderTerms>>);
+
+impl Terms {
+    fn of(
+        orders: &GivenOrders,
+        contracts: &[Resolved],
+        unit: AmountUnit,
+        sizes: &ContractSizes,
+    ) -> Self {
+        let of_exchange = |exchange: &String| {
+            let exchange = exchange_name(exchange);
+            let terms = contracts.iter().map(|contract| {
+                let Some(symbol) = &contract.symbol else {
+                    return OrderTerms::default();
+                };
+                let spelled = contract.spelled.as_str();
+                OrderTerms {
+                    counted: sizes.counted(unit, (&exchange, spelled, symbol)),
+                    is_in_dollars: symbol.quote().is_some_and(is_dollar)
+                        && symbol.settlement() != Some(Settlement::Quanto),
+                    scale: coin_scale(contract),
+                    other_exchange: contract.other_exchange(&exchange),
+                }
+            });
+            terms.collect()
+        };
+        Self(orders.exchange.names().iter().map(of_exchange).collect())
+    }
+
+    fn at(&self, orders: &GivenOrders, row: usize) -> Option<&OrderTerms> {
+        let of_exchange = by_code(&self.0, &orders.exchange, row)?;
+        by_code(of_exchange, &orders.symbol, row)
     }
 }

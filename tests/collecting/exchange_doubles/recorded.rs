@@ -48,7 +48,7 @@ fn paths_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
 }
 
 /// Recorded files, and the topic with the same messages of the double.
-const ALIKE: [(&str, &str, &str); 12] = [
+const ALIKE: [(&str, &str, &str); 11] = [
     (
         "binance",
         "force_order_live_2026-10.jsonl",
@@ -95,7 +95,6 @@ const ALIKE: [(&str, &str, &str); 12] = [
         "trades.BTC-PERPETUAL.100ms",
     ),
     ("kraken", "trade_liquidation_2020_tardis.jsonl", "PF_XBTUSD"),
-    ("bitmex", "liquidation_tardis.jsonl", "liquidation:XBTUSD"),
     ("dydx", "v4_trades_tardis.jsonl", "trades BTC-USD"),
 ];
 

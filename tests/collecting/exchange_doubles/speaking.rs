@@ -131,7 +131,7 @@ async fn okx_acknowledges_each_argument_and_answers_pings_in_words() {
 }
 
 /// Where a venue is listened to, what is said to it, and a part of each message that comes before the data.
-const TALKS: [(&str, &str, &[&str], &[&str]); 16] = [
+const TALKS: [(&str, &str, &[&str], &[&str]); 15] = [
     (
         "binance",
         "/market/stream?streams=!forceOrder@arr",
@@ -198,17 +198,6 @@ const TALKS: [(&str, &str, &[&str], &[&str]); 16] = [
             r#""version":1"#,
             r#""event":"subscribed""#,
             "trade_snapshot",
-        ],
-    ),
-    (
-        "bitmex",
-        "/realtime?subscribe=liquidation",
-        &["ping"],
-        &[
-            "Welcome",
-            r#""success":true"#,
-            r#""action":"partial""#,
-            "pong",
         ],
     ),
     (

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use liqdata::feeds::{VENUES, Venue, decode};
+use liqdata::feeds::{VENUES, decode};
 use liqdata::model::{Millis, coin_of_base};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -61,7 +61,8 @@ proptest! {
 
 #[test]
 fn every_venue_has_a_double() {
-    let (mut doubled, mut read) = (names(), VENUES.map(Venue::name).to_vec());
+    let open = VENUES.iter().filter(|venue| venue.closed().is_none());
+    let (mut doubled, mut read) = (names(), open.map(|venue| venue.name()).collect::<Vec<_>>());
     doubled.sort_unstable();
     read.sort_unstable();
     assert_eq!(doubled, read);

@@ -4,7 +4,7 @@ use liqdata::feeds::{Frame, FrameKind, Instruments, SentSubscriptions, Venue, ve
 use liqdata::model::Millis;
 
 /// As each venue sends them.
-const SENT: [(&str, &str); 13] = [
+const SENT: [(&str, &str); 12] = [
     (
         "binance",
         r#"{"e":"markPriceUpdate","E":1790000000000,"s":"BTCUSDT","p":"82650.1","T":1790000000000}"#,
@@ -38,10 +38,6 @@ const SENT: [(&str, &str); 13] = [
         r#"{"params":{"data":{"last_price":82650.1},"channel":"ticker.BTC-PERPETUAL.agg2"},"method":"subscription","jsonrpc":"2.0"}"#,
     ),
     ("kraken", r#"{"feed":"heartbeat","time":1790000000000}"#),
-    (
-        "bitmex",
-        r#"{"table":"instrument","action":"update","data":[{"symbol":"XBTUSD","markPrice":82650.1}]}"#,
-    ),
     ("bitfinex", r#"[5,"hb"]"#),
     (
         "dydx",
@@ -54,7 +50,7 @@ const SENT: [(&str, &str); 13] = [
 ];
 
 /// As each venue acknowledges them.
-const ACKNOWLEDGED: [(&str, &str); 11] = [
+const ACKNOWLEDGED: [(&str, &str); 10] = [
     ("binance", r#"{"result":null,"id":1}"#),
     (
         "bybit",
@@ -81,10 +77,6 @@ const ACKNOWLEDGED: [(&str, &str); 11] = [
         r#"{"jsonrpc":"2.0","id":1,"result":["ticker.BTC-PERPETUAL.agg2"]}"#,
     ),
     ("kraken", r#"{"event":"subscribed","feed":"heartbeat"}"#),
-    (
-        "bitmex",
-        r#"{"success":true,"subscribe":"instrument:XBTUSD","request":{"op":"subscribe","args":["instrument:XBTUSD"]}}"#,
-    ),
     (
         "dydx",
         r#"{"type":"subscribed","connection_id":"1","message_id":1,"channel":"v4_block_height","id":"v4_block_height","contents":{"height":"1","time":"2026-10-01T00:00:00.000Z"}}"#,
@@ -119,7 +111,7 @@ fn a_control_message_is_distinguished_from_its_acknowledgement() {
     let quick = SENT
         .iter()
         .filter(|(name, text)| venue(name).unwrap().is_steady(text));
-    assert_eq!(quick.count(), 6);
+    assert_eq!(quick.count(), 5);
     for (name, text) in ACKNOWLEDGED {
         let venue = venue(name).unwrap();
         assert!(!venue.is_steady(text), "{name}");
@@ -127,10 +119,4 @@ fn a_control_message_is_distinguished_from_its_acknowledgement() {
         let found = kind(venue, &frame);
         assert!(matches!(found, FrameKind::Ack { .. }), "{name}: {found:?}");
     }
-    // Data that comes with an acknowledgement is no sign of a live topic.
-    let text = r#"{"table":"instrument","action":"partial","data":[{"symbol":"XBTUSD","markPrice":82650.1}]}"#;
-    let bitmex = venue("bitmex").unwrap();
-    assert!(!bitmex.is_steady(text));
-    let found = kind(bitmex, &bitmex.frame(text, None, &none));
-    assert_eq!(found, FrameKind::Other);
 }

@@ -27,6 +27,12 @@ fn an_unknown_side_is_an_error_with_path_and_allowed_values() {
             r#""sell" or "buy""#,
         ),
         (
+            "htx",
+            r#"{"code":200,"data":[{"id":"1","contract_code":"ETH-USDT","side":"sell","position_side":"short","volume":"1","amount":"1","bankrupt_price":"1","liquidation_time":"1790000000000"}]}"#,
+            "data[0].position_side",
+            r#""short" although the order is "sell""#,
+        ),
+        (
             "coinex",
             r#"{"code":0,"data":[{"market":"TRXUSDT","side":"buy","liq_price":"1","liq_amount":"1","created_at":1790000000000}],"message":"OK"}"#,
             "data[0].side",

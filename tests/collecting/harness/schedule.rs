@@ -6,7 +6,7 @@ use crate::doubles::{Ending, Garbage, Limit};
 
 /// Venues with a control stream, so that missing data is detected, and after how
 /// many milliseconds.
-const CONTROLLED: [(&str, u64); 13] = [
+const CONTROLLED: [(&str, u64); 12] = [
     ("binance", 30_000),
     ("kraken", 30_000),
     ("aster", 30_000),
@@ -15,7 +15,6 @@ const CONTROLLED: [(&str, u64); 13] = [
     ("bitget", 31_000),
     ("htx", 91_000),
     ("deribit", 30_000),
-    ("bitmex", 31_000),
     ("bitfinex", 41_000),
     ("dydx", 30_000),
     ("lighter", 31_000),
@@ -41,7 +40,7 @@ const ANONYMOUS: [&str; 5] = ["bybit", "coinex", "gate", "htx", "okx"];
 /// Venues that number their messages.
 const NUMBERED: [&str; 3] = ["deribit", "dydx", "kraken"];
 /// Every venue.
-pub(super) const VENUES: [&str; 18] = [
+pub(super) const VENUES: [&str; 17] = [
     "binance",
     "bybit",
     "okx",
@@ -51,7 +50,6 @@ pub(super) const VENUES: [&str; 18] = [
     "aster",
     "deribit",
     "kraken",
-    "bitmex",
     "bitfinex",
     "dydx",
     "lighter",
@@ -64,11 +62,10 @@ pub(super) const VENUES: [&str; 18] = [
 /// Venues without sockets.
 pub(super) const POLLED: [&str; 2] = ["coinex", "orderly"];
 /// Venues with two redundant connections.
-pub(super) const PAIRED: [&str; 8] = [
+pub(super) const PAIRED: [&str; 7] = [
     "binance",
     "bybit",
     "aster",
-    "bitmex",
     "lighter",
     "lighter_rh",
     "pacifica",

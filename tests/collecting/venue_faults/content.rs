@@ -58,7 +58,7 @@ async fn an_invalid_message_of_every_exchange_is_counted_once() {
 }
 
 /// Venues with named members in their rows, and a member that every row needs.
-const NEEDED: [(&str, &str); 15] = [
+const NEEDED: [(&str, &str); 14] = [
     ("binance", "z"),
     ("bybit", "v"),
     ("okx", "bkPx"),
@@ -68,7 +68,6 @@ const NEEDED: [(&str, &str); 15] = [
     ("aster", "S"),
     ("deribit", "amount"),
     ("kraken", "price"),
-    ("bitmex", "orderID"),
     ("dydx", "size"),
     ("lighter", "usd_amount"),
     ("lighter_rh", "price"),
@@ -125,7 +124,6 @@ async fn rows_of_an_unlisted_market_wait_and_delay_no_other_market() {
         ("okx", "NEW-USDT-SWAP"),
         ("gate", "NEW_USD"),
         ("htx", "NEW-USD"),
-        ("bitmex", "NEWUSDT"),
     ];
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&unknown.map(|(venue, _)| venue));

@@ -23,7 +23,7 @@ fn quick() -> liqdata::collect::Settings {
 }
 
 /// Every venue that has a socket.
-const SOCKETS: [&str; 16] = [
+const SOCKETS: [&str; 15] = [
     "binance",
     "bybit",
     "okx",
@@ -33,7 +33,6 @@ const SOCKETS: [&str; 16] = [
     "aster",
     "deribit",
     "kraken",
-    "bitmex",
     "bitfinex",
     "dydx",
     "lighter",

@@ -101,7 +101,7 @@ async fn an_exchange_without_events_is_stale_only_while_others_send_events() {
 }
 
 /// The control topics of each venue that has any, as its double names them; none where the stream comes by itself.
-const CONTROLLED: [(&str, &[&str]); 14] = [
+const CONTROLLED: [(&str, &[&str]); 13] = [
     ("binance", &["btcusdt@markPrice@1s"]),
     ("bybit", &["orderbook.1.BTCPERP", "orderbook.1.BTCUSD"]),
     ("okx", &["open-interest BTC-USDT-SWAP"]),
@@ -121,7 +121,6 @@ const CONTROLLED: [(&str, &[&str]); 14] = [
     ("aster", &["btcusdt@markPrice@1s"]),
     ("deribit", &["ticker.BTC-PERPETUAL.agg2"]),
     ("kraken", &["heartbeat"]),
-    ("bitmex", &["instrument:XBTUSD"]),
     ("bitfinex", &[]),
     ("dydx", &["v4_block_height"]),
     ("lighter", &["height"]),

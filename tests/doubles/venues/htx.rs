@@ -213,8 +213,8 @@ impl Dialect for Htx {
         5
     }
 
-    fn render(&self, _topic: &str, truths: &[Truth], book: &Book) -> Vec<String> {
-        let rows: Vec<String> = truths.iter().map(|truth| row(truth, "", book)).collect();
+    fn render(&self, _topic: &str, truths: &[Truth], _book: &Book) -> Vec<String> {
+        let rows: Vec<String> = truths.iter().map(|truth| row(truth, "")).collect();
         let latest = truths
             .iter()
             .map(|truth| truth.time)
@@ -280,13 +280,9 @@ fn kind(market: &Market) -> &'static str {
     }
 }
 
-fn row(truth: &Truth, id: &str, book: &Book) -> String {
+fn row(truth: &Truth, id: &str) -> String {
     let market = truth.market;
-    let word = if book.sides_of_positions() {
-        truth.word("buy", "sell")
-    } else {
-        truth.word("sell", "buy")
-    };
+    let word = truth.word("sell", "buy");
     let price = truth.price.normalize();
     let head = format!(
         r#"{{{id}"symbol":"{}","contract_code":"{}","direction":"{word}","offset":"close","volume":{},"price":{price},"created_at":{}"#,
@@ -366,7 +362,7 @@ fn liquidations(class: &str, ask: &Ask, book: &Book) -> Answer {
     let rows: Vec<String> = found
         .iter()
         .take(PAGE)
-        .map(|(id, truth)| row(truth, &format!("\"query_id\":{id},"), book))
+        .map(|(id, truth)| row(truth, &format!("\"query_id\":{id},")))
         .collect();
     Answer::text(format!(
         r#"{{"code":200,"msg":"","data":[{}],"ts":{now}}}"#,

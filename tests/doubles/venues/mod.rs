@@ -4,7 +4,6 @@ mod aster;
 mod binance;
 mod bitfinex;
 mod bitget;
-mod bitmex;
 mod bybit;
 mod coinex;
 mod deribit;
@@ -30,7 +29,6 @@ static DIALECTS: &[&dyn Dialect] = &[
     &aster::Aster,
     &deribit::Deribit,
     &kraken::Kraken,
-    &bitmex::Bitmex,
     &bitfinex::Bitfinex,
     &dydx::Dydx,
     &coinex::Coinex,

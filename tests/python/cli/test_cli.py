@@ -327,8 +327,7 @@ def test_realised_answers_of_an_archive_list_the_covered_exchanges(capsys, tmp_p
         assert code == 1
         assert "24h" in out
         assert "no record of a connection to any exchange in the last 24h" in err
-        newest = {name: cells[:1] for name, cells in samples.orders().items()}
-        writer.append({**newest, "timestamp": [now]}, None, None)
+        writer.append(samples.alike(1, now), None, None)
         writer.run("okx", "sampled", now - 3 * samples.DAY, now + samples.HOUR)
         writer.run("bybit", "complete", now - samples.DAY // 2, now + samples.HOUR)
     for command in ("overview", "coins", "exchanges", "largest", "orders", "chart"):

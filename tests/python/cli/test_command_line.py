@@ -379,15 +379,16 @@ def test_a_spreadsheet_formula_is_escaped_and_read_back(capsys, tmp_path):
     count = len(names)
     orders = {
         "exchange": ["okx"] * count,
-        "symbol": names,
+        "symbol": ["BTCUSDT"] * count,
         "side": ["LONG"] * count,
         "price": [2.0] * count,
         "qty": [3.0] * count,
         "value_usd": [6.0] * count,
         "timestamp": [1781136000000 + number for number in range(count)],
+        "group_id": names,
     }
     with liqdata.serve(liqdata.Market(orders=orders)) as server:
-        code, out, _ = run(capsys, "orders", "--url", server.url, "--csv")
+        code, out, _ = run(capsys, "orders", "--url", server.url, "--groups", "1", "--csv")
     assert code == 0
     rows = list(csv.DictReader(out.splitlines()))
     assert not [cell for row in rows for cell in row.values() if cell[0] in "=+-@\t"]
@@ -399,7 +400,7 @@ def test_a_spreadsheet_formula_is_escaped_and_read_back(capsys, tmp_path):
         done = liqdata.ingest(tmp_path / path, *files, **({} if files else {"orders": frame}))
         assert done.new == count
         with liqdata.open(tmp_path / path) as market:
-            assert [row["symbol"] for row in market.iter_orders(start=0)] == names[::-1]
+            assert [row["group_id"] for row in market.iter_orders(start=0, groups=True)] == names[::-1]
 
 
 @pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])

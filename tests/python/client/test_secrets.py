@@ -8,6 +8,7 @@ import pytest
 from scripted import answer
 
 import liqdata
+from liqdata import vendors
 
 TOKEN = "s3cr3t-0123456789-abcdefghij"  # noqa: S105 - not a real token
 KEY = 'quoted "key" of mine'
@@ -50,6 +51,46 @@ def test_errors_mask_secrets_that_a_service_repeats(script, form, caplog):
             assert secret not in text
     if isinstance(error, liqdata.Refused) and "x" not in error.body:
         assert "***" in error.body
+
+
+@pytest.mark.parametrize("key", ["key", "api", "k", "ab1"])
+def test_a_short_key_is_masked_as_a_whole_word_and_no_word_loses_a_part(script, key):
+    body = {"message": f"Invalid/Missing API key: '{key}' is unknown; keyboard, capital, ab12"}
+    service = script(answer(body, 401))
+    with vendors.Coinalyze(key, base_url=service.url, retries=0) as client, pytest.raises(liqdata.Refused) as caught:
+        client.history("BTCUSDT_PERP.A", interval="1h")
+    assert "API key: '***' is unknown; keyboard, capital, ab12" in str(caught.value)
+    assert str(caught.value).count("***") == 1
+
+
+@pytest.mark.parametrize(
+    "value, said",
+    [
+        ("proxy.example:3128", "has no scheme"),
+        ("me:hunter2@proxy.example:3128", "***@proxy.example:3128"),
+        ("10.0.0.1:3128", "has no scheme"),
+    ],
+)
+def test_a_proxy_without_a_scheme_is_refused_with_its_password_masked(value, said):
+    with pytest.raises(liqdata.BadQuery) as caught:
+        liqdata.Client("https://data.example", proxy=value)
+    assert caught.value.parameter == "proxy"
+    assert said in str(caught.value)
+    with pytest.raises(liqdata.BadQuery, match=r"exchanges\.okx\.proxy: .* is not the address of a proxy") as caught:
+        liqdata.collect("archive", exchanges=["okx"], settings={"exchanges": {"okx": {"proxy": value}}})
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_variable_that_names_no_proxy_is_refused_where_it_applies(monkeypatch, tmp_path):
+    monkeypatch.setenv("HTTPS_PROXY", "ftp://me:hunter2@proxy.example")
+    with pytest.raises(liqdata.BadQuery, match=r'"ftp://\*\*\*@proxy.example", the value of HTTPS_PROXY'):
+        liqdata.Client("https://data.example")
+    with pytest.raises(liqdata.BadQuery, match=r'HTTPS_PROXY: "ftp://\*\*\*@proxy.example"'):
+        liqdata.collect(tmp_path / "archive", exchanges=["okx"])
+    liqdata.Client("http://data.example").close()
+    liqdata.Client("https://data.example", proxy="http://proxy.example:3128").close()
+    monkeypatch.setenv("NO_PROXY", "data.example")
+    liqdata.Client("https://data.example").close()
 
 
 def test_damage_of_a_service_is_warned_of_once_and_in_its_answers(script, caplog):

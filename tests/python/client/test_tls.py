@@ -109,6 +109,32 @@ def test_a_missing_ssl_cert_file_is_named_even_with_ssl_cert_dir(connect, script
     assert service.connections == 0
 
 
+def test_the_bundle_of_other_programs_is_trusted_too(connect, script, authority, tmp_path, monkeypatch):
+    file = tmp_path / "bundle.pem"
+    authority.cert_pem.write_to_path(file)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    for variable in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        with monkeypatch.context() as context:
+            context.setenv(variable, str(file))
+            service = script(GOOD, tls=serving(authority.issue_cert("127.0.0.1")))
+            assert connect(service).overview()["24h"]["cnt"] == 4
+
+
+def test_an_unknown_authority_is_reported_with_the_variable_that_names_one(
+    connect, script, authority, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    service = script(GOOD, tls=serving(authority.issue_cert("127.0.0.1")))
+    said = refused_for_tls(connect(service), service)
+    assert "UnknownIssuer (its authority is not among the certificates of this machine" in said
+    assert "set SSL_CERT_FILE to a PEM file" in said
+    file = tmp_path / "other.pem"
+    trustme.CA().cert_pem.write_to_path(file)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    service = script(GOOD, tls=serving(authority.issue_cert("127.0.0.1")))
+    assert f"{file}, which SSL_CERT_FILE names" in refused_for_tls(connect(service), service)
+
+
 def tunnel(exchange):
     """Connect to the requested port of this machine, whatever the host."""
     port = int(exchange.request.target.rpartition(":")[2])

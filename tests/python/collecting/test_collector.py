@@ -99,6 +99,7 @@ def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
         ({"exchanges": []}, "exchanges", "names nothing; omit it to select all"),
         ({"exchanges": [7]}, "exchanges", "7 is not a name"),
         ({"exchanges": 7}, "exchanges", "a name, or several"),
+        ({"exchanges": ["okx", "BitMEX"]}, "exchanges", '"bitmex" closed on 2026-09-23 04:00 UTC'),
         ({"coins": ":/:"}, "coins", '"BTC"'),
         ({"coins": ()}, "coins", "names nothing"),
         ({"positions": 1}, "positions", "allowed: True or False"),

@@ -11,7 +11,7 @@ from exchange_double import DOUBLE, needs_double
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 VENUES = (
-    "binance bybit okx gate bitget htx aster deribit kraken bitmex bitfinex dydx coinex lighter lighter_rh pacifica "  # noqa: SIM905
+    "binance bybit okx gate bitget htx aster deribit kraken bitfinex dydx coinex lighter lighter_rh pacifica "  # noqa: SIM905
     "extended orderly".split()
 )
 

@@ -58,12 +58,12 @@ def test_an_unfilled_order_is_refused_by_reason(tmp_path, folder):
     done = liqdata.ingest(folder, file)
     assert (done.rows, done.new) == (4, 1)
     assert done.refused == {
-        "accumulated_fill_quantity: no part of the order was filled": 2,
-        "side: not BUY or SELL": 1,
+        "qty: not above 0": 2,
+        'side: not the side of an order; allowed: "BUY" or "SELL"': 1,
     }
-    assert done.first["side: not BUY or SELL"] == f"{file}:5 (HOLD)"
+    assert done.first['side: not the side of an order; allowed: "BUY" or "SELL"'] == f'{file}:5 ("HOLD")'
     assert "4 rows read: 1 new, 0 repeated, 3 refused" in str(done)
-    assert f"first at {file}:3 (EXPIRED)" in str(done)
+    assert f"first at {file}:3 (0)" in str(done)
 
 
 def test_metrics_are_open_interest_in_coins_whatever_the_margin(tmp_path, folder):
@@ -182,3 +182,19 @@ def test_a_bar_that_contradicts_the_archive_is_refused(tmp_path, folder):
     assert done.first["the archive has the row of bars with other values"].startswith(f"{other}:2 ")
     with liqdata.open(folder) as market:
         assert [row["volume"] for row in market.bars("BTC", interval="1m")] == [7, 7, 7]
+
+
+def test_labels_of_metrics_moved_in_2026(tmp_path, folder):
+    lines = [f"{day} 00:00:00,BTCUSDT,7.5,300000,1,1,1,1" for day in ("2026-06-24", "2026-06-25")]
+    liqdata.ingest(folder, written(tmp_path, "BTCUSDT-metrics-2026-06.csv", *lines, header=METRICS))
+    with liqdata.open(folder) as market:
+        read = [row["timestamp"] for row in market.open_interest("BTC", start="2026-06-24", end="2026-06-26")]
+    assert read == [1_782_259_200_000, 1_782_345_600_000 + 5 * MINUTE]
+
+
+def test_klines_of_other_prices_have_no_volume(tmp_path, folder):
+    file = written(tmp_path, "BTCUSDT-1m-2024-01-02.csv", kline(0, volume="0"), kline(1, volume="0"))
+    done = liqdata.ingest(folder, file)
+    ((reason, count),) = done.refused.items()
+    assert (done.new, count) == (0, 2)
+    assert "mark, index or premium prices" in reason

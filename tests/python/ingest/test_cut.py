@@ -140,7 +140,7 @@ def test_an_invalid_number_of_a_position_is_refused_by_column_and_row(tmp_path, 
     files, tables = made(form, columns, tmp_path)
     with pytest.raises(BadQuery, match=f'column "{column}", row 2:') as refused:
         liqdata.ingest(tmp_path / "archive", *files, **tables)
-    assert refused.value.parameter == "positions"
+    assert refused.value.parameter == ("files" if files else "positions")
     assert not (tmp_path / "archive" / "journal.sqlite").exists()
 
 
@@ -161,7 +161,7 @@ def test_a_position_without_a_required_cell_is_refused_by_column_and_row(tmp_pat
     files, tables = made(form, columns, tmp_path)
     with pytest.raises(BadQuery, match=f'column "{column}", row 1:') as refused:
         liqdata.ingest(tmp_path / "archive", *files, **tables)
-    assert refused.value.parameter == "positions"
+    assert refused.value.parameter == ("files" if files else "positions")
 
 
 @pytest.mark.parametrize("cell", [None, float("nan")])

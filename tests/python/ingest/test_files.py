@@ -324,3 +324,125 @@ def test_a_file_of_which_every_row_is_refused_leaves_no_archive(tmp_path, folder
     done = liqdata.ingest(folder, tmp_path / "oi.parquet")
     assert (done.rows, done.new, sum(done.refused.values())) == (1, 0, 1)
     assert not folder.exists()
+
+
+def made(folder, name, *lines):
+    (folder / name).write_text("\n".join(lines) + "\n")
+    return folder / name
+
+
+HEADS = {
+    "timestamp,exchange,symbol,side,price,size": '"qty" (rename "size"',
+    "event_time,exchange,symbol,side,price,qty": '"timestamp" (rename "event_time"',
+    "timestamp,exchange,instrument,side,price,qty": '"symbol" (rename "instrument"',
+    "timestamp,exchange,symbol,open,high,low,close,amount": "no column volume",
+    "created_at,symbol,open_interest": '"timestamp" (rename "created_at"',
+}
+
+
+@pytest.mark.parametrize("header", HEADS)
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_the_nearest_kind_of_table_and_the_column_it_lacks_are_named(tmp_path, folder, header, form):
+    names, file = header.split(","), tmp_path / "given"
+    if form == "csv":
+        file.write_text(header + "\n" + ",".join(["7"] * len(names)) + "\n")
+    elif form == "json":
+        file.write_text(json.dumps([dict.fromkeys(names, "7")]))
+    else:
+        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pyarrow.table({name: ["7"] for name in names}), file)
+    with pytest.raises(BadQuery) as refused:
+        liqdata.ingest(folder, file)
+    assert HEADS[header] in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name, coin",
+    [
+        ("train_btcusdt_5m.csv", "BTC"),
+        ("candles_5m_ETHUSDT.csv", "ETH"),
+        ("my_sol_usdc_5m_2024.csv", "SOL"),
+        ("data_5m.csv", None),
+        ("merged_5m.csv", None),
+        ("industry_5m.csv", None),
+    ],
+)
+def test_only_a_word_that_names_a_market_becomes_a_symbol(tmp_path, folder, name, coin):
+    lines = [",".join(map(str, row)) for row in BARS]
+    file = made(tmp_path, name, "timestamp,open,high,low,close,volume", *lines)
+    if coin is None:
+        with pytest.raises(BadQuery, match="no symbol is known"):
+            liqdata.ingest(folder, file, exchange="okx")
+        return
+    liqdata.ingest(folder, file, exchange="okx")
+    with liqdata.open(folder) as market:
+        assert len(market.bars(coin, interval="5m")) == 3
+
+
+def test_bars_are_read_by_their_open_whatever_other_times_they_have(tmp_path, folder):
+    header = "open_time,timestamp,symbol,open,high,low,close,volume,interval"
+    lines = [f"{row[0]},{row[0] + 300_000},SOLUSDT,100,102,99,101,7,5m" for row in BARS]
+    liqdata.ingest(folder, made(tmp_path, "bars.csv", header, *lines), exchange="okx")
+    with liqdata.open(folder) as market:
+        assert [row["timestamp"] for row in market.bars("SOL", interval="5m")] == [row[0] for row in BARS]
+
+
+def test_bins_of_bitmex_end_at_their_timestamp_and_have_coins(tmp_path, folder):
+    rows = [
+        {"timestamp": START + (place + 1) * 300_000, "symbol": "XBTUSD", "open": 100, "high": 102, "low": 99}
+        | {"close": 101, "trades": 5, "volume": 700, "vwap": 100, "homeNotional": 7, "foreignNotional": 700}
+        for place in range(3)
+    ]
+    (tmp_path / "bins.json").write_text(json.dumps(rows))
+    assert liqdata.ingest(folder, tmp_path / "bins.json", exchange="bitmex").new == 3
+    with liqdata.open(folder) as market:
+        found = [(row["timestamp"], row["volume"]) for row in market.bars("BTC", interval="5m")]
+    assert found == [(START + place * 300_000, 7) for place in range(3)]
+
+
+def test_a_bar_that_was_open_when_its_file_was_written_is_refused(tmp_path, folder):
+    file = tmp_path / "SOL_USDT-5m.json"
+    file.write_text(json.dumps(BARS))
+    written_at = (START + 700_000) / 1000
+    os.utime(file, (written_at, written_at))
+    done = liqdata.ingest(folder, file, exchange="okx")
+    assert (done.new, done.refused) == (2, {"timestamp: the bar was still open when the file was written": 1})
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ('{"e":"forceOrder","o":{"s":"BTCUSDT"}}', "feeds.decode"),
+        ('{"topic":"allLiquidation.BTCUSDT","data":[{"s":"BTCUSDT"}]}', "feeds.decode"),
+        ('[9,[["pos",1]],7]', "feeds.decode"),
+        ('{"code":"0","data":[{"instId":"BTC-USDT-SWAP"}],"msg":""}', "reply of a service"),
+        ('{"code":"0","data":[{"exchange_name":"Binance"}]}', "reply of CoinGlass"),
+    ],
+)
+def test_messages_and_replies_are_refused_as_what_they_are(tmp_path, folder, text, said):
+    with pytest.raises(BadQuery, match=said):
+        liqdata.ingest(folder, made(tmp_path, "given.jsonl", text))
+
+
+@pytest.mark.parametrize("column", ["trade_id", "is_maker", "agg_trade_id", "isBuyerMaker"])
+def test_trades_are_not_read_as_liquidations(tmp_path, folder, column):
+    file = made(tmp_path, "given.csv", ORDERS.splitlines()[0] + "," + column, ORDERS.splitlines()[1] + ",7")
+    with pytest.raises(BadQuery, match="it contains trades, not liquidations"):
+        liqdata.ingest(folder, file)
+
+
+def test_volume_that_ccxt_gives_in_contracts_needs_their_size(tmp_path, folder):
+    file = tmp_path / "BTC_USDT_USDT-5m-futures.json"
+    file.write_text(json.dumps(BARS))
+    assert sum(liqdata.ingest(folder, file, exchange="gate").refused.values()) == 3
+    assert liqdata.ingest(folder, file, exchange="gate", contract_size=0.5).new == 3
+    with liqdata.open(folder) as market:
+        assert [row["volume"] for row in market.bars("BTC", interval="5m")] == [3.5] * 3
+
+
+def test_columns_that_differ_by_letter_case_are_two(tmp_path, folder):
+    file = made(
+        tmp_path, "given.csv", *[f"{line},{'Price' if not at else 7}" for at, line in enumerate(ORDERS.splitlines())]
+    )
+    assert liqdata.ingest(folder, file).new == 3
+    assert sorted(float(row["price"]) for row in orders_of(folder)) == [100.25, 101.25, 102.25]

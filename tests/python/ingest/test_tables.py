@@ -156,7 +156,7 @@ def some_orders(rows):
         "side": [("LONG", "short")[place % 2] for place in count],
         "price": [40_000 + place % 4 / 4 for place in count],
         "qty": [(1 + place % 3) / 1000 for place in count],
-        "value_usd": [40.0 + place % 7 for place in count],
+        "value_usd": [40.0 * (1 + place % 3) for place in count],
     }
 
 
@@ -333,7 +333,7 @@ def test_a_file_of_parquet_is_a_table(tmp_path, folder):
     interest = pyarrow.table({"venue": ["okx"], "coin": ["BTC"], "timestamp": [START + 60 * MINUTE], "oi_usd": [150.0]})
     parquet.write_table(interest, tmp_path / "interest.parquet")
     done = liqdata.ingest(folder, tmp_path / "candles.parquet", tmp_path / "interest.parquet")
-    assert (done.new, sorted(done.files.values())) == (5, ["bars", "open_interest"])
+    assert (done.new, sorted(done.files.values())) == (5, ["bars", "open_interest_usd"])
     with liqdata.open(folder) as market:
         assert [row["volume"] for row in market.bars("BTC", interval="1h")] == [18.0, 18.0]
         assert [row["open_interest"] for row in market.open_interest("BTC")] == [100.0]

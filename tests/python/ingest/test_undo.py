@@ -101,3 +101,51 @@ def test_the_shell_lists_ingests_and_undoes_one(tmp_path: Path, capsys: pytest.C
     assert run("--undo", done.id)[0] != 0
     assert run("--list", "--undo", done.id)[0] != 0
     assert run()[0] != 0
+
+
+def test_other_engines_read_what_is_left_after_an_undo(tmp_path: Path) -> None:
+    """In the archive and in an export, files of undone rows are out of the folders that other engines read."""
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    folder, export = tmp_path / "archive", tmp_path / "export"
+    rows = list(liqdata.demo(seed=7).iter_orders("BTC", start="2026-05-10", end="2026-05-12"))
+    wrong = [row | {"qty": row["qty"] * 10, "value_usd": row["value_usd"] * 10} for row in rows]
+
+    def sums(place: Path) -> set[tuple[int, object]]:
+        files = f"read_parquet('{place}/orders/**/*.parquet', hive_partitioning = true)"
+        query = f"SELECT count(*), sum(value_usd) FROM {files}"  # noqa: S608 - a folder of our own
+        frame = polars.scan_parquet(place / "orders", hive_partitioning=True)
+        read = frame.select(polars.len(), polars.col("value_usd").sum()).collect()
+        with liqdata.open(place) as market:
+            own = list(market.iter_orders())
+        return {*duckdb.sql(query).fetchall(), *read.rows(), (len(own), sum(row["value_usd"] for row in own))}
+
+    def exported() -> None:
+        with liqdata.open(folder) as market:
+            market.export(export)
+
+    liqdata.ingest(folder, orders=rows[:5])
+    done = liqdata.ingest(folder, orders=wrong, source="a file with a wrong unit")
+    assert done.new == len(rows)
+    exported()
+    with liqdata.open(folder) as market:
+        liqdata.archive.undo(folder, done.id)
+        assert len(list(market.iter_orders())) == 5
+    exported()
+    for place in (folder, export):
+        assert len(sums(place)) == 1
+        assert list(place.glob("superseded/orders/date=*/part-*.parquet"))
+    assert liqdata.ingest(folder, orders=rows).repeated == 5
+    exported()
+    for place in (folder, export):
+        assert len(sums(place)) == 1
+    assert not liqdata.archive.verify(folder)
+
+    # What a killed process left in the old place is moved by the next writer, and reads find it meanwhile.
+    moved = next(folder.glob("superseded/orders/date=*/part-*.parquet"))
+    moved.rename(folder / moved.relative_to(folder / "superseded"))
+    before = liqdata.archive.ingests(folder)
+    assert not liqdata.archive.verify(folder)
+    liqdata.ingest(folder, orders=rows[:1])
+    assert moved.exists()
+    assert len(before) == len(liqdata.archive.ingests(folder)) - 1
+    assert len(sums(folder)) == 1

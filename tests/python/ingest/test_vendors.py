@@ -9,6 +9,11 @@ from dumped import MINUTE, START, TARDIS, TICKER, orders_of, written
 import liqdata
 from liqdata.errors import BadQuery
 
+UNKNOWN_SIZE = (
+    "is in contracts, and the size of the contract is unknown; contract_size= gives it (a number, or a table of symbol "
+    "and contract_size)"
+)
+
 # --- Tardis
 
 
@@ -30,7 +35,7 @@ def test_tardis_liquidations_have_the_order_side_and_the_receipt_time(tmp_path, 
     )
     done = liqdata.ingest(folder, file)
     assert (done.rows, done.new, sum(done.refused.values())) == (9, 7, 2)
-    assert any("the contract size is unknown" in reason for reason in done.refused)
+    assert any("the size of the contract is unknown" in reason for reason in done.refused)
     worth = {(row["exchange"], row["symbol"], row["side"]): row["value_usd"] for row in orders_of(folder)}
     assert worth == {
         ("binance", "BTCUSDT", "LONG"): 20_000,
@@ -49,6 +54,18 @@ def test_tardis_liquidations_have_the_order_side_and_the_receipt_time(tmp_path, 
         (binance,) = (row for row in market.coverage("24h") if row["exchange"] == "binance")
     assert binance["completeness"] == "sampled"
     assert liqdata.ingest(folder, file).new == 0
+
+
+def test_amounts_in_contracts_are_read_with_a_given_size(tmp_path, folder):
+    at = (START + 1) * 1000
+    file = written(
+        tmp_path,
+        "okex-swap_liquidations_2024-01-02_PERPETUALS.csv.gz",
+        f"okex-swap,BTC-USDT-SWAP,{at},{at + 250_999},,sell,40000,3",
+        header=TARDIS,
+    )
+    assert liqdata.ingest(folder, file, contract_size=0.01).new == 1
+    assert [(float(row["qty"]), float(row["value_usd"])) for row in orders_of(folder)] == [(0.03, 1200)]
 
 
 def test_trades_have_the_header_of_liquidations_and_are_not_taken_for_them(tmp_path, folder):
@@ -76,7 +93,7 @@ def test_a_ticker_gives_open_interest_where_it_changes_and_every_five_minutes(tm
     assert (done.rows, done.new, done.repeated) == (8, 4, 2)
     assert done.refused == {
         "open_interest: blank": 1,
-        "the size is in contracts, and the contract size is unknown": 1,
+        f"open_interest: {UNKNOWN_SIZE}": 1,
     }
     with liqdata.open(folder) as market:
         read = [
@@ -165,7 +182,7 @@ def test_an_invalid_fill_is_refused_alone(tmp_path, folder):
     assert {reason.partition(":")[0] for reason in done.refused} == {
         "startPosition",
         "side",
-        "px",
+        "price",
         "coin",
         "the fill has an unexpected format",
         "the line is neither a fill nor a block of fills",
@@ -211,5 +228,5 @@ def test_a_reservoirs_fills_are_those_of_a_node(tmp_path, folder):
     parquet.write_table(usde, tmp_path / "others.parquet")
     done = liqdata.ingest(folder, tmp_path / "others.parquet")
     assert (done.rows, done.new, sum(done.refused.values())) == (2, 0, 2)
-    with pytest.raises(BadQuery, match="do not match exactly one kind"):
+    with pytest.raises(BadQuery, match='give format="hyperliquid_fills"'):
         liqdata.ingest(folder, file, format="orders")

@@ -264,7 +264,8 @@ def test_every_answer_pickles(protocol):
 def test_a_market_of_tables_pickles_with_all_its_answers():
     orders = samples.orders()
     orders["received_at"] = [at + 1000 * place for place, at in enumerate(orders["timestamp"])]
-    orders["coin"] = [None if place % 2 else "OTHER" for place in range(len(orders["side"]))]
+    bases = [symbol.partition("USD")[0].lower() for symbol in orders["symbol"]]
+    orders["coin"] = [None if place % 2 else base for place, base in enumerate(bases)]
     market = Market(orders=orders, bars=samples.bars(), open_interest=samples.open_interest())
     back = pickle.loads(pickle.dumps(market))
     assert (back.now, back.symbols, back.simulated) == (market.now, market.symbols, False)

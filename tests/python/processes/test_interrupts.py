@@ -102,9 +102,6 @@ SOURCE = """
     if "file" == sys.argv[2]:
         import tempfile
         from pyarrow import parquet
-        # However few they are, they are read as those of a long file.
-        from liqdata.ingestion import column_file as _parquet
-        _parquet.TOGETHER = count // 4
         file = tempfile.mkdtemp() + "/orders.parquet"
         parquet.write_table(pyarrow.table(table), file)
     if "market" == sys.argv[2]:
@@ -181,7 +178,6 @@ MOMENTS = """
     import numpy as np, pandas, pyarrow
     from pyarrow import parquet
     import liqdata
-    from liqdata.ingestion import column_file as _parquet
 
     way = sys.argv[1]
     work = pathlib.Path(tempfile.mkdtemp())
@@ -204,8 +200,6 @@ MOMENTS = """
         for part in (0, 1):
             files.append(work / f"{part}.parquet")
             parquet.write_table(pyarrow.Table.from_pandas(frame[part::2]), files[-1])
-    if way == "parquet by days":
-        _parquet.TOGETHER = count // 4
     given = {} if files else {"orders": frame}
     ingest = lambda: liqdata.ingest(folder, *files, **given)
     begun = time.monotonic()
@@ -238,7 +232,7 @@ MOMENTS = """
 """
 
 
-@pytest.mark.parametrize("way", ["table", "csv", "parquet", "parquet by days"])
+@pytest.mark.parametrize("way", ["table", "csv", "parquet"])
 def test_an_interrupted_ingest_reports_and_records_its_stored_rows(way):
     pytest.importorskip("pyarrow")
     source = textwrap.dedent(MOMENTS).replace("SENDER", repr(SENDER)).replace("TIMES", "400" if SOAK else "16")

@@ -246,12 +246,15 @@ def test_windows_and_ranges_are_found_by_their_other_names():
                 with pytest.raises(KeyError, match=name):
                     overview[name]
             assert pickle.loads(pickle.dumps(overview))["1d"] == overview["24h"]
-            month = {"symbol": "BTC", "start": "2026-01-01"}
-            assert source.history(interval="1M", **month) == source.history(interval="30d", **month) != []
-            assert source.bars(interval="1M", **month) == source.bars(interval="30d", **month)
-        with urllib.request.urlopen(f"{server.url}/api/liquidations/history?interval=1M") as plain:
-            assert json.load(plain)["data"] == rows_at(f"{server.url}/api/liquidations/history?interval=30d") != []
-        with pytest.raises(BadQuery, match=r'"1M" \(which is "30d"\)'):
+            since = {"symbol": "BTC", "start": "2026-01-01"}
+            assert source.history(interval="1w", **since) == source.history(interval="7d", **since) != []
+            assert source.bars(interval="1w", **since) == source.bars(interval="7d", **since) != []
+            # A calendar month has no other name.
+            months = source.history(interval="1M", **since).to_pandas()["timestamp"]
+            assert [(at.month, at.day) for at in months] == [(month, 1) for month in range(1, 7)]
+        week = rows_at(f"{server.url}/api/liquidations/history?interval=1w")
+        assert week == rows_at(f"{server.url}/api/liquidations/history?interval=7d") != []
+        with pytest.raises(BadQuery, match=r'"1M" \(a calendar month\)'):
             market.history(interval="2M")
 
 

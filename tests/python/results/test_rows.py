@@ -467,8 +467,9 @@ def test_exact_frames_have_decimals_of_one_scale(market, kind, empty):
 
 
 def of_prices(prices):
-    """Orders of one unit each; their values follow from their prices."""
-    table = {**ORDERS, "price": prices, "qty": ["1e-10"] * len(prices)}
+    """Orders of one unit each of a contract that is counted in coins; their values follow from their prices."""
+    count = len(prices)
+    table = {**ORDERS, "symbol": ["BTCUSDT"] * count, "price": prices, "qty": ["1e-10"] * count}
     del table["value_usd"]
     return table
 

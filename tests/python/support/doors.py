@@ -48,6 +48,8 @@ class Outcome:
     refused: tuple = ()
     is_whole: bool = True
     """Whether a fault refuses the table, not its row."""
+    rows: tuple = ()
+    """The first row, counted from 0, that is refused for each reason."""
 
 
 # --- shapes of tables in memory
@@ -155,13 +157,11 @@ FILES = {
 }
 
 
-TEXTS = ("csv", "json", "json lines")
-
-
 # --- outcomes
 
 FAULT = re.compile(r'column "(?P<column>\w+)", row (?P<row>\d+): (?P<why>.*)', re.DOTALL)
 CLASSES = {
+    "unit": ("counts coins or contracts", "size of the contract is unknown"),
     "not above 0": ("not above 0", "not a price"),
     "seconds": ("epoch seconds",),
     "microseconds": ("epoch microseconds",),
@@ -174,12 +174,12 @@ CLASSES = {
     "dated": ("dated", "expires", "delivery"),
     "quote": ("does not count as USD",),
     "contract": ("another contract",),
-    "product": ("not within a factor of ten",),
+    "product": ("not within 1 %",),
     "order of prices": ("another price of the bar",),
     "conflict": ("at the same time", "already, in row", "has another"),
     "amount": ("not an amount", "not from 0 to", "below 0", "above 1000000000000000000"),
     "number": ("exact decimal",),
-    "side": ("not a side", "not LONG or SHORT"),
+    "side": ("not a side", "not LONG or SHORT", "its side is BUY or SELL"),
     "trades": ("although the bar counts trades",),
     "length": ("not a bar length", "not a length", "spacing"),
 }
@@ -196,9 +196,7 @@ def class_of(column, why):
 
 def fault_of(error):
     found = FAULT.search(str(error))
-    if "the bar interval is unknown" in str(error):
-        return "interval", "length"
-    return (found["column"], class_of(found["column"], found["why"])) if found else ("", str(error))
+    return (found["column"], class_of(found["column"], found["why"])) if found else ("", class_of("", str(error)))
 
 
 def counted(done):
@@ -207,6 +205,17 @@ def counted(done):
         column, _, why = reason.partition(": ")
         refused[column, class_of(column, why)] += count
     return tuple(sorted(refused.items()))
+
+
+ROW = re.compile(r":(\d+)(?: \(|$)")
+FIRST_ROW = {"csv": 2, "json": 1, "json lines": 1}
+"""The number of the first row of files of text; other rows are counted from 0."""
+
+
+def places(done, name):
+    """The first refused row of each reason."""
+    found = ((reason, ROW.search(place)) for reason, place in done.first.items())
+    return tuple(sorted((reason, int(row[1]) - FIRST_ROW.get(name, 0)) for reason, row in found if row))
 
 
 def answered(market, given):
@@ -252,7 +261,7 @@ def through_market(given):
     return Outcome(stored=answered(market, given))
 
 
-def ingested(folder, given, *files, **tables):
+def ingested(folder, given, *files, name="", **tables):
     try:
         done = liqdata.ingest(folder, *files, **tables, **given.options)
     except BadQuery as error:
@@ -261,7 +270,7 @@ def ingested(folder, given, *files, **tables):
     if done.new:
         with liqdata.open(folder) as market:
             stored = answered(market, given)
-    return Outcome(stored, counted(done), is_whole=False)
+    return Outcome(stored, counted(done), is_whole=False, rows=places(done, name))
 
 
 def through_each(given, folder):
@@ -272,5 +281,5 @@ def through_each(given, folder):
     for name, (write, ending) in FILES.items():
         file = folder / f"{given.kind}.{ending}"
         write(given, file)
-        outcomes[name] = ingested(folder / name, given, file)
+        outcomes[name] = ingested(folder / name, given, file, name=name)
     return outcomes

@@ -126,6 +126,11 @@ def test_a_given_close_time_is_the_length_or_is_checked_against_it(tables):
     for left_out in ("interval", "closes_at", ""):
         table = {name: cells for name, cells in hours.items() if name != left_out}
         assert liqdata.Market(bars=table).bars("BTC") == wanted
+    # An exchange writes the last millisecond of a bar, and a file in seconds its last second.
+    for last in (1, 1000):
+        closes = hours["closes_at"] - np.timedelta64(last, "ms")
+        table = {name: cells for name, cells in hours.items() if name != "interval"} | {"closes_at": closes}
+        assert liqdata.Market(bars=table).bars("BTC") == wanted
     # A single bar has a length if its close time is given.
     one = {name: cells[:1] for name, cells in hours.items() if name != "interval"}
     assert liqdata.Market(bars=one).bars("BTC") == wanted[:1]
@@ -136,7 +141,7 @@ def test_a_given_close_time_is_the_length_or_is_checked_against_it(tables):
     "interval,later,said",
     [
         ("1h", MINUTE, "is not 3600000 ms \\(the interval\\) after the open"),
-        (None, -1, "is 3599999 ms after the open"),  # as an exchange writes the last millisecond of a bar
+        (None, -2, "is 3599998 ms after the open"),
         (None, -HOUR, "is 0 ms after the open"),
         (None, -DAY, "is -82800000 ms after the open"),
     ],

@@ -1,5 +1,6 @@
 """Tables in the shapes that people have: rows as dicts, lists of ccxt, the time as the index, lazy frames."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -152,7 +153,12 @@ def test_liquidations_of_ccxt_are_refused_with_a_remedy():
         "datetime": "2026-06-11T00:00:00.000Z",
     }
     said = refused(orders=[row])
-    assert "row['baseValue']" in said
+    market, size = {"inverse": True}, 600  # as of 600 contracts of 1 USD each
+    for name, right in (("qty", 600 / 82651.9), ("value_usd", 600)):
+        advice = re.search(rf"'{name}': (size.*?),", said)
+        assert advice
+        assert eval(advice[1], {"row": row, "market": market, "size": size}) == right  # noqa: S307 - an advised expression
+    assert "market = exchange.market(row['symbol'])" in said
     assert "the order's of some exchanges and the position's of others" in said
     assert "not liquidations" in refused(orders=[{"id": "1", "takerOrMaker": "taker", "price": 1.0}])
     said = refused(open_interest=[{"symbol": "BTC/USDT:USDT", "openInterestAmount": 5.0, "timestamp": START}])

@@ -278,6 +278,7 @@ def test_rows_of_liqdata_are_read_exactly():
     fine = "1234567890123456789.012345678"
     orders = {
         **TABLES["orders"],
+        "symbol": ["BTCUSDT"] * len(TABLES["orders"]["side"]),
         "price": [fine] * len(TABLES["orders"]["side"]),
         "qty": ["1e-18"] * len(TABLES["orders"]["side"]),
     }
@@ -433,10 +434,10 @@ def test_an_optional_cell_may_be_missing(nothing):
 
 def test_missing_cells_of_pandas_are_missing():
     two = {name: cells * 2 for name, cells in order().items()}
-    frame = pd.DataFrame(two).assign(coin=["WXBT", None], received_at=[samples.NOW + 1, None])
+    frame = pd.DataFrame(two).assign(coin=["XBT", None], received_at=[samples.NOW + 1, None])
     for table in (frame, frame.astype({"coin": "object"}), frame.convert_dtypes()):
         market = liqdata.Market(orders=table)
-        assert {row["coin"] for row in market.coins()} == {"BTC", "WXBT"}
+        assert {row["coin"] for row in market.coins()} == {"BTC"}
         assert len(market.orders(as_of=samples.NOW)) == 1
         assert len(market.orders(as_of=samples.NOW + 1)) == 2
 

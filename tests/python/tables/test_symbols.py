@@ -168,7 +168,6 @@ def test_a_known_coin_without_orders_is_empty(source):
     with pytest.warns(liqdata.NotCovered, match="orders: no part of the period is covered"):
         assert source.orders("FARTUSDT", "okx") == []  # there are no orders of okx in the last day
     assert source.chart("SOLUSDT") == []
-    assert source.orders("BTCUSDC") == []
 
 
 def test_an_empty_market_refuses_no_symbol():
@@ -258,6 +257,16 @@ def test_a_symbol_has_all_its_parts():
     assert liqdata.symbols.parse("BTC/USDT").kind == "spot"
     assert liqdata.symbols.parse("BTCUSDT_261225").kind == "dated"
     assert liqdata.symbols.parse("1000PEPEUSDT").scale == 1000
+
+
+def test_a_regional_exchange_is_one_of_its_own_unless_its_market_is_the_same():
+    row = {"symbol": "BTCUSDT", "side": "LONG", "price": 100, "qty": 1, "timestamp": 1_790_000_000_000}
+    for name, own in (("bybiteu", "bybiteu"), ("GateEU", "gateeu"), ("binanceus", "binanceus"), ("myokx", "okx")):
+        assert liqdata.symbols.parse("BTC/USDT", exchange=name).exchange == own
+        assert liqdata.symbols.parse(f"{name}:BTC/USDT").exchange == own
+        assert liqdata.Market(orders=[row | {"exchange": name}]).orders("BTC", start=0)[0]["exchange"] == own
+    with pytest.raises(BadQuery, match="not a known exchange"):
+        liqdata.Market(orders=[row | {"exchange": "gateeuu"}])
 
 
 @pytest.mark.parametrize(
@@ -384,3 +393,152 @@ def test_a_table_without_coins_counts_each_spelling_under_its_coin(folder):
             found = door.coins("24h", as_of=samples.NOW)
             assert {row["coin"]: row["total_usd"] for row in found} == {"BTC": 420_000, "GMT": 60_000}
             assert len(door.orders("BTC", as_of=samples.NOW)) == 7
+
+
+OF_PROGRAMS = [
+    "BTCUSDT.PERP",
+    "BTCUSDT.BINANCE",
+    "BTCUSDT-PERP.BINANCE",
+    "BTCUSDT-LINEAR.BYBIT",
+    "BTC-USDT-SWAP.OKX",
+    "BINANCE:BTCUSDT.P",
+    "BINANCE:BTCUSDTPERP",
+    "BINANCE_BTCUSDT.P",
+    "BINANCEFTS_PERP_BTC_USDT",
+    "OKEX_PERP_BTC_USDT",
+    "binance-BTCUSDT-future",
+    "BTCUSDT_PERP.A",
+    "BTCUSDT@BINANCE",
+    "BTCUSDT:USDT",
+    "BTC_USDT:USDT",
+    "BTC_USDT_USDT",
+    "cmt_btcusdt",
+]
+# Listed names that look like a scale, a quote, a mark or an exchange.
+REAL = [
+    "1INCH",
+    "0G",
+    "4",
+    "2Z",
+    "1000CAT",
+    "A",
+    "A2Z",
+    "AI16Z",
+    "ASTER",
+    "B",
+    "B2",
+    "B3",
+    "BANANAS31",
+    "BTCDOM",
+    "C98",
+    "CAT",
+    "DEFI",
+    "DYDX",
+    "FDUSD",
+    "FUN",
+    "GAS",
+    "GT",
+    "HTX",
+    "IN",
+    "INIT",
+    "IO",
+    "IP",
+    "KAIA",
+    "KAS",
+    "KAVA",
+    "KEY",
+    "KSM",
+    "LIT",
+    "M",
+    "MASK",
+    "MATIC",
+    "MBOX",
+    "ME",
+    "MEMECORE",
+    "MERL",
+    "ONE",
+    "OP",
+    "ORDER",
+    "P",
+    "PERP",
+    "PUMP",
+    "PUSH",
+    "PYUSD",
+    "Q",
+    "RED",
+    "S",
+    "SAFE",
+    "SPX",
+    "SPX6900",
+    "SUN",
+    "SWAP",
+    "T",
+    "TRUMP",
+    "TRX",
+    "TUSD",
+    "TUT",
+    "UB",
+    "US",
+    "USD1",
+    "USDC",
+    "USDE",
+    "USTC",
+    "USUAL",
+    "VET",
+    "W",
+    "WBTC",
+    "WSTETH",
+    "X",
+    "XAI",
+    "XAU",
+    "XAUT",
+    "XPL",
+    "XVG",
+    "ZK",
+    "ZKC",
+    "币安人生",
+]
+
+
+@pytest.mark.parametrize("text", OF_PROGRAMS)
+def test_spellings_of_other_programs_are_the_pair(text):
+    assert liqdata.symbols.parse(text).pair == "BTCUSDT"
+    exchange = liqdata.symbols.parse(text).exchange or "binance"
+    market = liqdata.Market(orders=orders([text], exchange))
+    assert [row["coin"] for row in market.coins()] == ["BTC"]
+    assert len(market.orders("BTCUSDT")) == 1
+
+
+@pytest.mark.parametrize("base", REAL)
+def test_names_of_coins_are_no_marks(base):
+    (pair,) = {liqdata.symbols.parse(text.format(base=base)).pair for text in ("{base}USDT", "{base}/USDT:USDT")}
+    assert pair == f"{base}USDT"
+    for text in ("{base}-USDT", "{base}_USDT", "{base}USDT.P", "{base}USDT-PERP.BINANCE", "BINANCE:{base}USDT.P"):
+        assert liqdata.symbols.parse(text.format(base=base)).pair == pair
+    assert [row["symbol"] for row in liqdata.Market(orders=orders([f"{base}USDT"])).orders()] == [pair]
+
+
+@pytest.mark.parametrize(
+    "text, meant",
+    [
+        ("FOOEX_BTCUSDT", "BTCUSDT"),
+        ("FOOEX:ETHUSDT.P", "ETHUSDT"),
+        ("BTCUSDT.FOOEX", "BTCUSDT"),
+        ("BTC.D", "BTC"),
+        ("BTCUSDTX", "BTCUSDT"),
+        ("BTC-USDT-SWAP-FOO1X", "BTCUSDT"),
+    ],
+)
+def test_a_spelling_that_is_not_understood_is_refused_with_the_best_guess(text, meant):
+    with pytest.raises(BadQuery, match=f'did you mean "{meant}"') as caught:
+        liqdata.Market(orders=orders([text]))
+    assert caught.value.parameter == "orders"
+
+
+def test_a_pair_that_the_data_lack_is_refused_with_the_pairs_of_its_coin():
+    market = liqdata.Market(orders=orders(["BTCUSDT", "BTCUSDT"]))
+    for ask in (market.orders, market.history, lambda symbol: market.largest(symbol=symbol)):
+        with pytest.raises(BadQuery, match="BTCUSDT"):
+            ask("BTC-USD")
+        assert ask("BTC-USDT-SWAP")
+    assert market.orders("ETH") == []

@@ -12,6 +12,7 @@ import pickle
 import random
 from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from vendor_double import Script, serving
 
 import liqdata
 from liqdata import vendors
+from liqdata.vendors.service import METHODS
 
 KEY = "k3y-that-no-one-sees"
 ROOT = "/api/futures/liquidation/"
@@ -193,12 +195,12 @@ def test_coinalyze_asks_for_usd_and_names_what_is_left_out():
         serving({"/liquidation-history": Script(reply, reply, [])}) as double,
         vendors.Coinalyze(KEY, base_url=double.url) as service,
     ):
-        rows = service.history(market, "5m", start=replies.MS, end=replies.MS + 10**6)
-        two = service.history([market, "ETHUSD_PERP.0"], "5m")
+        rows = service.history(market, interval="5m", start=replies.MS, end=replies.MS + 10**6)
+        two = service.history([market, "ETHUSD_PERP.0"], interval="5m")
         with pytest.raises(liqdata.Refused, match="left out"):
             service.history(market)
         with pytest.raises(liqdata.BadQuery, match="a market of Coinalyze"):
-            service.history("BTC")
+            service.bars("BTC")
     asked = double.asked[0][1]
     assert (asked["convert_to_usd"], asked["interval"], asked["from"]) == ("true", "5min", str(replies.T))
     assert (rows[0]["long_usd"], rows[0]["total_usd"], rows[0]["timestamp"]) == (
@@ -249,7 +251,9 @@ def test_datamaxi_and_velo():
         return head.encode() + b"".join(f"binance-futures,ETH,ETHUSDT,{one},1.5,2\n".encode() for one in at)
 
     with serving({"/rows": rows}) as double, vendors.Velo(KEY, base_url=double.url) as service:
-        found = service.history("ETH", interval="1m", start=replies.MS, end=replies.MS + 20_000 * step)
+        found = service.history(
+            "ETHUSDT", exchange="binance", interval="1m", start=replies.MS, end=replies.MS + 20_000 * step
+        )
     assert len(found) == 20_000
     assert len(double.asked) == 2  # 22,500 values each
     assert (found[0]["long_usd"], found[0]["short_usd"]) == (Decimal("1.5"), 2)
@@ -297,6 +301,17 @@ def test_both_forms_of_rate_limit_errors_are_retried(busy):
     with serving({HEAT: Script(busy, busy, replies.HEATMAPS["served"])}) as double, glass(double) as service:
         assert service.heatmap("ETH").matrix.size == 12
     assert len(double.asked) == 3
+
+
+def test_a_wait_for_the_limit_is_neither_an_attempt_nor_part_of_the_time_limit():
+    busy = (429, {"message": "Too Many Requests"}, {"Retry-After": "0.4"})
+    history = [{"symbol": "ETHUSDT_PERP.A", "history": [{"t": replies.T, "l": 1, "s": 2}]}]
+    with (
+        serving({"/liquidation-history": Script(busy, busy, busy, history)}) as double,
+        vendors.Coinalyze(KEY, base_url=double.url, timeout=1.0, retries=1) as service,
+    ):
+        assert len(service.history("ETHUSDT_PERP.A")) == 1
+    assert len(double.asked) == 4
 
 
 def test_limits_of_the_headers_are_in_meta():
@@ -466,3 +481,198 @@ def test_a_key_is_never_shown(monkeypatch, caplog):
     assert repr(pickle.loads(pickled)) == repr(mine)
     assert not any(KEY in text for text in seen)
     assert KEY.encode() not in pickled
+
+
+# --- the same questions for all of them
+
+HOUR = 3_600_000
+START = replies.MS // HOUR * HOUR
+
+
+def glass_history(query):
+    first, last = (int(query[name]) for name in ("start_time", "end_time"))
+    at = range(-(-first // HOUR) * HOUR, last, HOUR)
+    cell = {"aggregated_long_liquidation_usd": 1.25, "aggregated_short_liquidation_usd": 2}
+    return replies.glass([{"time": one, **cell} for one in at][: int(query["limit"])])
+
+
+def ank_history(query):
+    last = int(query["endTime"]) // HOUR * HOUR
+    cell = {"longTurnover": 1.25, "shortTurnover": "2"}
+    at = range(last, last - int(query["size"]) * HOUR, -HOUR)
+    return {"success": True, "code": "1", "data": [{"ts": one, "all": cell} for one in at]}
+
+
+def block_history(query):
+    first, last = (1000 * int(query[name]) for name in ("startTime", "endTime"))
+    at = range(-(-first // HOUR) * HOUR, last, HOUR)
+    cell = {"longLiquidation": 1.25, "shortLiquidation": 2}
+    return {"data": [{"openDate": one // 1000, **cell} for one in at][: int(query["limit"])]}
+
+
+def alyze_history(query):
+    first, last = (1000 * int(query[name]) for name in ("from", "to"))
+    return [
+        {"symbol": name, "history": [{"t": one // 1000, "l": 0.625, "s": 1} for one in range(first, last, HOUR)]}
+        for name in query["symbols"].split(",")
+    ]
+
+
+def velo_history(query):
+    head = "exchange,coin,product,time,sell_liquidations_dollar_volume,buy_liquidations_dollar_volume\n"
+    rows = [
+        f"{venue},{query['coins']},{query['coins']}{quote},{at},{long},{short}\n"
+        for at in range(int(query["begin"]), int(query["end"]), HOUR)
+        for venue, quote, long, short in (("bybit", "USDT", 1, 0.5), ("bybit", "USDC", 0.25, 1.5))
+    ]
+    return (head + "".join(rows)).encode()
+
+
+MARKETS = [
+    {"symbol": "ETHUSDT_PERP.A", "base_asset": "ETH", "quote_asset": "USDT", "exchange": "A"},
+    {"symbol": "ETHUSD_PERP.0", "base_asset": "ETH", "quote_asset": "USD", "exchange": "0"},
+    {"symbol": "BTCUSDT_PERP.A", "base_asset": "BTC", "quote_asset": "USDT", "exchange": "A"},
+]
+HISTORIES = {
+    "CoinGlass": {f"{ROOT}aggregated-history": glass_history},
+    "CoinAnk": {"/api/liquidation/aggregated-history": ank_history},
+    "Hyblock": {
+        "/oauth2/token": {"access_token": "t0ken-value", "expires_in": 3600, "token_type": "Bearer"},
+        "/liquidation": block_history,
+    },
+    "Coinalyze": {
+        "/exchanges": [{"name": "Binance", "code": "A"}, {"name": "BitMEX", "code": "0"}],
+        "/future-markets": MARKETS,
+        "/liquidation-history": alyze_history,
+    },
+    "Velo": {"/rows": velo_history},
+}
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_the_history_of_a_coin_is_its_sum_over_markets_from_start_to_end(name):
+    hours = 1500 if name in {"CoinGlass", "CoinAnk", "Hyblock"} else 40  # several pages
+    with serving(HISTORIES[name]) as double:
+        service = getattr(vendors, name)(*(KEY,) * (3 if name == "Hyblock" else 1), base_url=double.url)
+        rows = service.history("ETH", interval="1h", start=START, end=START + hours * HOUR, by=("coin",))
+    assert rows["timestamp"].astype("int64").tolist() == [START + place * HOUR for place in range(hours)]
+    assert {(row["coin"], row["long_usd"], row["short_usd"]) for row in rows} == {("ETH", Decimal("1.25"), 2)}
+    with serving({}) as double:
+        service = getattr(vendors, name)(*(KEY,) * (3 if name == "Hyblock" else 1), base_url=double.url)
+        for parameter, value in {"by": "side", "min_usd": 1000, "as_of": "2026-01-01"}.items():
+            with pytest.raises(liqdata.BadQuery, match=f"^{parameter}: {name} cannot answer history by it"):
+                service.history("ETH", **{parameter: value})
+        with pytest.raises(TypeError, match="unexpected keyword argument 'intervall'"):
+            service.history("ETH", intervall="1h")
+    assert double.asked == []
+
+
+def test_a_pair_is_never_answered_with_the_sum_of_its_coin():
+    with serving({}) as double:
+        for name in HISTORIES.keys() - {"Coinalyze"}:
+            service = getattr(vendors, name)(*(KEY,) * (3 if name == "Hyblock" else 1), base_url=double.url)
+            with pytest.raises(liqdata.BadQuery, match=r"symbol: 'ETHUSDT' is a pair, and .* allowed: a coin"):
+                service.history("ETHUSDT")
+        with pytest.raises(liqdata.BadQuery, match="exchange: CoinAnk has only pairs of one exchange"):
+            vendors.CoinAnk(KEY, base_url=double.url).history("ETH", exchange="binance")
+    assert double.asked == []
+    with (
+        serving(HISTORIES["Coinalyze"]) as double,
+        vendors.Coinalyze(KEY, base_url=double.url) as service,
+    ):
+        pair = service.history("ETHUSDT", start=START, end=START + HOUR)
+        one = service.history("ETH", exchange="bitmex", start=START, end=START + HOUR)
+        with pytest.raises(
+            liqdata.BadQuery, match="exchange: Coinalyze has no market of 'ETH' on okx; allowed: one of"
+        ):
+            service.history("ETH", exchange="okx")
+        with pytest.raises(liqdata.BadQuery, match="symbol: Coinalyze has no market of 'XRP'"):
+            service.history("XRP")
+    assert (pair[0]["long_usd"], pair.meta["markets"]) == (Decimal("0.625"), ["ETHUSDT_PERP.A"])
+    assert one.meta["markets"] == ["ETHUSD_PERP.0"]
+    assert [path for path, *_ in double.asked].count("/future-markets") == 1
+
+
+def test_orders_of_a_coin_are_those_of_all_exchanges_newest_first_and_say_whether_there_are_more():
+    draw = random.Random(56)
+    every = sorted(
+        (
+            {
+                "exchange_name": draw.choice(["BINANCE", "OKX", "Bybit"]), "base_asset": "ETH",
+                "symbol": draw.choice(["ETHUSDT", "ETHUSDC"]), "price": 2000, "usd_value": 100 + place, "side": 1,
+                "time": replies.MS + place // 3,
+            }
+            for place in range(900)
+        ),
+        key=lambda row: -row["time"],
+    )  # fmt: skip
+
+    def page(query):
+        if query["exchange"] == "Kraken":
+            return 400, {"code": "400", "msg": "exchange not supported"}
+        end = int(query.get("end_time", 2 * replies.MS))
+        mine = [
+            row for row in every if row["exchange_name"].lower() == query["exchange"].lower() and row["time"] <= end
+        ]
+        return replies.glass(mine[:200])
+
+    def amounts(rows):
+        return [row["value_usd"] for row in rows]
+
+    with serving({f"{ROOT}order": page}) as double, glass(double) as service:
+        first = service.orders("ETH", limit=70)
+        second = service.orders("ETH", limit=50, offset=70)
+        whole = list(service.iter_orders("ETH"))
+        last = service.orders("ETH", limit=1000)
+        pair = service.orders("ETHUSDC", "okx", limit=1000)
+    assert (first.meta["more"], last.meta["more"], first.meta["missing"]) == (True, False, ["kraken"])
+    assert amounts(first) + amounts(second) == amounts(whole)[:120]
+    assert [row["timestamp"] for row in whole] == [row["time"] for row in every]
+    assert amounts(last) == amounts(whole)
+    assert sorted(amounts(whole)) == sorted(row["usd_value"] for row in every)
+    assert {(row["exchange"], row["symbol"]) for row in pair} == {("okx", "ETHUSDC")}
+    assert len(pair) == sum(row["exchange_name"] == "OKX" and row["symbol"] == "ETHUSDC" for row in every)
+    assert "more with iter_orders" in repr(first)
+    assert "more" not in repr(last)
+
+
+def test_a_map_of_hyblock_has_the_levels_of_its_range():
+    level = {"size": 5, "price": 1900, "leverage": "25", "side": "long", "timestamp": replies.T}
+    rows = [{**level, "creationDate": replies.T - hours * 3600} for hours in (1, 23, 25, 200)]
+    with (
+        serving({**HISTORIES["Hyblock"], "/liquidationLevels": {"data": rows}}) as double,
+        vendors.Hyblock("id", "s3cret-of-client", KEY, base_url=double.url) as service,
+    ):
+        found = {range: service.liqmap("ETH", range).total.tolist() for range in ("1d", "7d", "all")}
+    assert found == {"1d": [10.0], "7d": [15.0], "all": [20.0]}
+    assert double.asked[1][1]["exchange"].split(",")[:2] == ["binance", "bybit"]
+    with (
+        serving({}) as double,
+        vendors.DataMaxi(KEY, base_url=double.url) as service,
+        pytest.raises(liqdata.BadQuery, match="range: '1d' is not allowed; allowed: 'all'"),
+    ):
+        service.liqmap("ETH", "1d")
+
+
+# --- the page
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "vendors.md"
+
+
+def answered():
+    """The table of what each service answers, by the parameters of its methods."""
+    every = {name: vars(getattr(vendors, name)) for name in NAMES}
+    rows = [f"| | {' | '.join(f'`{name}`' for name in NAMES)} |", f"|---{'|---' * len(NAMES)}|"]
+    for method in METHODS:
+        cells = []
+        for name in NAMES:
+            found = every[name].get(method)
+            known = [] if found is None else list(inspect.signature(found).parameters)
+            given = ", ".join(f"`{one}`" for one in known if one not in {"self", "others"})
+            cells.append("–" if found is None else given or "yes")
+        rows.append(f"| `{method}` | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def test_the_page_says_what_each_service_answers():
+    assert answered() in PAGE.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ use liqdata::archive::{
     Archive, ArchiveError, Batch, DayCorrection, Filter, Gap, OrderRow, RawLine, RawLineKind,
     RawQueue, RawRetention, Writer,
 };
-use liqdata::model::{Completeness, Millis};
+use liqdata::model::{Completeness, Millis, PeriodLength};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -23,7 +23,9 @@ fn contents(archive: &Archive) -> Result<impl PartialEq + std::fmt::Debug + use<
     orders.sort_by(|a, b| a.dedupe_key.cmp(&b.dedupe_key));
     Ok((
         orders,
-        archive.bars(&Filter::default(), Millis::MINUTE)?.rows,
+        archive
+            .bars(&Filter::default(), PeriodLength::Fixed(Millis::MINUTE))?
+            .rows,
         archive.open_interest(&Filter::default())?.rows,
         archive.gaps(start, end)?,
         archive.sessions(start, end)?,

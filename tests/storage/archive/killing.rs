@@ -1,5 +1,6 @@
 //! Killed at any moment: what was acknowledged is there, whole, once.
 
+use std::path::Path;
 use std::time::Duration;
 
 use liqdata::archive::{Archive, DayCorrection, Filter, OrderRow, SegmentStep};
@@ -134,6 +135,19 @@ fn a_correction_killed_at_any_step_changes_a_whole_day_or_nothing() {
         }
         assert_eq!(all_orders(&writer), after, "{step:?}");
         assert_eq!(as_of(&writer), before, "{step:?}");
+        // Other engines read only valid files.
+        let (valid, superseded) = catalog(&folder.archive());
+        assert!(!superseded.is_empty());
+        assert_eq!(
+            names_below(&folder.archive().join("orders")),
+            valid,
+            "{step:?}"
+        );
+        assert_eq!(
+            names_below(&folder.archive().join("superseded/orders")),
+            superseded,
+            "{step:?}"
+        );
         // A copy has the same rows, and so has a merged archive.
         let verified = writer.verify().unwrap();
         assert!(
@@ -212,4 +226,39 @@ fn a_writer_killed_at_random_loses_nothing_it_acknowledged() {
     for _ in 0..archives {
         kill_twenty_times(&mut random);
     }
+}
+
+/// Names of the valid and of the superseded files of orders, in order.
+fn catalog(folder: &Path) -> (Vec<String>, Vec<String>) {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let journal =
+        rusqlite::Connection::open_with_flags(folder.join("journal.sqlite"), flags).unwrap();
+    let named = |is: &str| -> Vec<String> {
+        let query = format!(
+            "SELECT path FROM manifest WHERE holds = 'orders' AND state = 'active' AND path {is}
+             (SELECT path FROM generations WHERE superseded_at IS NOT NULL)"
+        );
+        let mut query = journal.prepare(&query).unwrap();
+        let names = query
+            .query_map([], |line| line.get::<_, String>(0))
+            .unwrap();
+        let mut names: Vec<String> = names
+            .map(|path| path.unwrap().rsplit('/').next().unwrap().to_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    (named("NOT IN"), named("IN"))
+}
+
+/// Names of the Parquet files in the folders of days below `folder`, in order.
+fn names_below(folder: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for day in std::fs::read_dir(folder).unwrap() {
+        for file in std::fs::read_dir(day.unwrap().path()).unwrap() {
+            names.push(file.unwrap().file_name().into_string().unwrap());
+        }
+    }
+    names.sort();
+    names
 }

@@ -34,6 +34,7 @@ mod reading;
 mod relisting;
 mod rolling;
 mod rows;
+mod sources;
 mod tables;
 mod undo;
 mod writing;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use liqdata::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OrderRow, ResampledBar};
-use liqdata::model::Millis;
+use liqdata::model::{Millis, PeriodLength};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use rust_decimal::Decimal;
@@ -177,14 +177,14 @@ fn bars_of_any_size_are_those_of_a_naive_count() {
         for filter in &filters {
             for size in [1, 3, 5, 7, 15, 60, 240, 1440, 2880] {
                 let size = size * Millis::MINUTE;
-                let bars = sound(writer.bars(filter, size).unwrap());
+                let bars = sound(writer.bars(filter, PeriodLength::Fixed(size)).unwrap());
                 let expected = naive(&minutes, filter, size);
                 assert_eq!(bars, expected, "{size} {filter:?}");
                 assert!(!bars.is_empty() || size >= 240 * Millis::MINUTE);
             }
         }
     }
-    let scan = writer.bars(&range(0, 0), 90_000);
+    let scan = writer.bars(&range(0, 0), PeriodLength::Fixed(90_000));
     assert!(matches!(scan, Err(ArchiveError::BadRange { .. })));
 }
 
@@ -210,14 +210,22 @@ fn the_bar_length_with_more_observed_time_counts_and_no_bar_twice() {
         })
         .unwrap();
     let check = |archive: &Archive| {
-        let hours = sound(archive.bars(&Filter::default(), Millis::HOUR).unwrap());
+        let hours = sound(
+            archive
+                .bars(&Filter::default(), PeriodLength::Fixed(Millis::HOUR))
+                .unwrap(),
+        );
         assert_eq!(hours.len(), 2);
         assert_eq!(
             (hours[0].open, hours[0].observed),
             (500.into(), Millis::HOUR)
         );
         assert_eq!((hours[1].open, hours[1].volume), (100.into(), 90.into()));
-        let halves = sound(archive.bars(&Filter::default(), Millis::HOUR / 2).unwrap());
+        let halves = sound(
+            archive
+                .bars(&Filter::default(), PeriodLength::Fixed(Millis::HOUR / 2))
+                .unwrap(),
+        );
         assert_eq!(halves.len(), 3);
         assert_eq!(halves[0].observed, 5 * Millis::MINUTE);
     };

@@ -4,7 +4,7 @@ use liqdata::archive::{Archive, Batch};
 use liqdata::contract::{Heatmap, Liqmap, Maxpain, RawModel};
 use liqdata::engine::{BarSources, EstimateBasis, FitState, Observations};
 use liqdata::market::{Market, MarketQuery, RefusalCode};
-use liqdata::model::{Millis, ObservedBar, TimeRange, Vocabulary, Window};
+use liqdata::model::{Millis, ObservedBar, PeriodLength, TimeRange, Vocabulary, Window};
 use liqdata::server::status;
 
 use crate::archive::folder::Folder;
@@ -194,14 +194,14 @@ fn the_longest_observed_exchange_gives_the_price_and_all_of_them_the_volume() {
             "BTC",
             None,
             TimeRange::bounded(Some(Millis(START + half)), None),
-            Some(half),
+            Some(PeriodLength::Fixed(half)),
         )
         .unwrap();
     assert_eq!(larger.len(), 1, "a bar that is not over is none");
     assert_eq!(larger[0].volume, 60.0);
     assert!(
         market
-            .bars_between("BTC", None, TimeRange::ALL, Some(7))
+            .bars_between("BTC", None, TimeRange::ALL, Some(PeriodLength::Fixed(7)))
             .is_err()
     );
     assert_eq!(market.bars("SOL", None).unwrap(), []);
@@ -236,7 +236,12 @@ fn bars_are_cut_alike_in_tables_and_in_an_archive() {
             for as_of in [None, at(721), at(737)] {
                 let ask = |market: &Market| {
                     market
-                        .bars_between("BTC", as_of, TimeRange::bounded(start, end), Some(size))
+                        .bars_between(
+                            "BTC",
+                            as_of,
+                            TimeRange::bounded(start, end),
+                            Some(PeriodLength::Fixed(size)),
+                        )
                         .unwrap()
                 };
                 let (wanted, found) = (ask(&archived), ask(&tables));
@@ -259,7 +264,12 @@ fn bars_are_cut_alike_in_tables_and_in_an_archive() {
     }
     let first = |start| {
         tables
-            .bars_between("BTC", None, TimeRange::bounded(start, None), Some(hour))
+            .bars_between(
+                "BTC",
+                None,
+                TimeRange::bounded(start, None),
+                Some(PeriodLength::Fixed(hour)),
+            )
             .unwrap()[0]
     };
     assert_eq!(Some(first(at(35)).open_time), at(60));
@@ -278,14 +288,24 @@ fn a_length_that_bars_cannot_be_made_into_is_a_400() {
     let tables = of_tables(&two_days(), START + 2 * Millis::DAY, 0);
     for minutes in [1, 7] {
         let refused = tables
-            .bars_between("BTC", None, TimeRange::ALL, Some(minutes * Millis::MINUTE))
+            .bars_between(
+                "BTC",
+                None,
+                TimeRange::ALL,
+                Some(PeriodLength::Fixed(minutes * Millis::MINUTE)),
+            )
             .unwrap_err();
         assert_eq!(status(refused.code), 400);
         let message = refused.to_string();
         assert!(message.contains(&format!("{minutes} min")), "{message}");
         assert!(message.ends_with("whole multiples of 5 min"), "{message}");
     }
-    let nothing = tables.bars_between("SOL", None, TimeRange::ALL, Some(Millis::MINUTE));
+    let nothing = tables.bars_between(
+        "SOL",
+        None,
+        TimeRange::ALL,
+        Some(PeriodLength::Fixed(Millis::MINUTE)),
+    );
     assert_eq!(nothing.unwrap(), []);
 }
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-import re
 import sys
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -21,11 +19,12 @@ from liqdata.cli.encoding import data_output
 from liqdata.cli.mistakes import lacking, refuse
 from liqdata.cli.words import File, Seconds
 from liqdata.files.atomic_write import atomic_write
+from liqdata.files.csv_rows import write_csv
 from liqdata.frames.import_order import pandas_first
 from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import click
@@ -265,29 +264,10 @@ def exact(value: object) -> str:
 
 
 def as_csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]], *, header: bool = True) -> None:
-    """Print CSV in UTF-8.
-
-    A text that a spreadsheet would run as a formula gets a leading apostrophe, which ``ingest`` removes again.
-    """
+    """Print CSV in UTF-8."""
     out = data_output()
-    writer = csv.writer(out, lineterminator="\n")
     # Control characters are escaped for a terminal only.
-    seen = printable if out.isatty() else str
-    if header:
-        writer.writerow([_field(name, seen) for name in names])
-    for row in rows:
-        writer.writerow([_field(row[name], seen) for name in names])
-
-
-# A cell that begins like this is a formula to a spreadsheet. The apostrophes belong to it, so that the mark that is
-# added to such a text can be removed again.
-_FORMULA = re.compile(r"'*[=+@\t\r\n-]")
-
-
-def _field(value: object, seen: Callable[[str], str]) -> object:
-    if isinstance(value, str):
-        return seen(f"'{value}" if _FORMULA.match(value) else value)
-    return f"{value:f}" if isinstance(value, Decimal) else value
+    write_csv(out, names, rows, header=header, seen=printable if out.isatty() else str)
 
 
 def _flat(name: str, answer: Any) -> tuple[list[str], Iterable[Mapping[str, Any]]]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from liqdata.plot import amounts, colours, layout
-from liqdata.plot.periods import groups_of, lacking, span_of, title_of
+from liqdata.plot import colours, layout
+from liqdata.plot.periods import groups_of, lacking, name_of, span_of, title_of
 
 from .figure import currency, figure
 
@@ -31,7 +31,7 @@ def history(rows: Rows[Any], *, interval: Any) -> go.Figure:
     )
     found = figure(
         [title_of(rows, names), *caveat],
-        [f"per {amounts.span(span)}", *covered, *layout.known(rows.meta)[len(caveat) :]],
+        [f"per {name_of(times, span)}", *covered, *layout.known(rows.meta)[len(caveat) :]],
     )
     period = np.timedelta64(span, "ms")
     middles = times + period // 2

@@ -10,5 +10,5 @@ mod utf16;
 
 pub use file_content::FileContent;
 pub(super) use record_limit::{LONGEST_CELL, LONGEST_RECORD, RecordLimit};
-pub(super) use unpack::text_of;
 pub(crate) use unpack::unpacked;
+pub(super) use unpack::{Broken, text_of};

@@ -11,7 +11,7 @@ use crate::feeds::dumps::content::utf16::Utf16Text;
 const LAYERS: usize = 3;
 
 /// A source on which every read fails with this error.
-pub(crate) struct Broken(pub(in crate::feeds::dumps) io::Error);
+pub(in crate::feeds::dumps) struct Broken(pub(in crate::feeds::dumps) io::Error);
 
 impl Read for Broken {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

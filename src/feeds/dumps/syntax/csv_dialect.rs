@@ -2,7 +2,7 @@
 
 use csv::ByteRecord;
 
-use crate::feeds::dumps::cells::RowError;
+use crate::feeds::dumps::row_error::RowError;
 
 /// Supported separators of cells; a comma is the most common.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];

@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use csv::ByteRecord;
 
-use crate::feeds::dumps::cells::RowError;
 use crate::feeds::dumps::content::{LONGEST_RECORD, RecordLimit};
+use crate::feeds::dumps::row_error::RowError;
 use crate::feeds::dumps::syntax::csv_dialect::CsvDialect;
 
 /// Reads the records of delimited text.

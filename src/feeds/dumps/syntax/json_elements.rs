@@ -4,8 +4,8 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use crate::feeds::dumps::cells::RowError;
 use crate::feeds::dumps::content::LONGEST_RECORD;
+use crate::feeds::dumps::row_error::RowError;
 
 /// How the elements of a JSON text are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

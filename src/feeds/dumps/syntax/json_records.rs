@@ -7,7 +7,7 @@ use std::io::Read;
 use csv::ByteRecord;
 use serde_json::value::RawValue;
 
-use crate::feeds::dumps::cells::RowError;
+use crate::feeds::dumps::row_error::RowError;
 use crate::feeds::dumps::syntax::json_elements::JsonElements;
 use crate::feeds::dumps::syntax::json_shape::{JsonKind, JsonTableShape};
 

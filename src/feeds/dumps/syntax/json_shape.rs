@@ -43,6 +43,13 @@ pub(crate) struct JsonTableShape {
     pub(crate) layout: JsonLayout,
 }
 
+/// Members that tell a message of a socket, which has nested members as well.
+const OF_MESSAGES: [&str; 9] = [
+    "e", "topic", "channel", "stream", "arg", "params", "method", "ch", "table",
+];
+/// Members that tell a row of `CoinGlass`.
+const OF_COINGLASS: [&str; 2] = ["\"time\"", "\"exchange_name\""];
+
 /// Errors for an object that contains no supported rows.
 const COLUMNS: &str = "it is a JSON object of columns, the default of pandas.to_json; write rows, with to_json(orient=\"records\")";
 const SPLIT: &str = "it is a JSON object with separate names and data (orient=\"split\" of pandas); write rows, with \
@@ -50,6 +57,10 @@ const SPLIT: &str = "it is a JSON object with separate names and data (orient=\"
 const COINGLASS_ANSWER: &str = "it is a reply of CoinGlass: write the rows of a history of prices or open interest to \
                                 a CSV file; the documentation gives two meanings for the side of its orders, so use \
                                 the exchange's own files for orders";
+const REPLY: &str = "it is a reply of a service: decode the reply of an exchange with liqdata.feeds.decode(exchange, text), and \
+                     give the rows as orders=; give other rows as tables";
+const FRAMES: &str = "it has recorded messages of an exchange: decode them with liqdata.feeds.decode(exchange, messages), and \
+                      give the rows as orders=";
 const NO_ROWS: &str = "it is a JSON object without rows; allowed: a list of dicts or of lists, or one of them on each line";
 
 impl JsonTableShape {
@@ -66,7 +77,14 @@ impl JsonTableShape {
                 Some('[') => JsonKind::Lists,
                 Some(']') => return Err("it is an empty JSON list".to_owned()),
                 // A complete list of scalars is a row. Other text may begin like a list, such as "[2024-01-02] …".
-                _ if first_value(begin).is_some() => {
+                _ if let Some(value) = first_value(begin) => {
+                    let cells = value.as_array().into_iter().flatten();
+                    if cells
+                        .into_iter()
+                        .any(|cell| cell.is_array() || cell.is_object())
+                    {
+                        return Err(FRAMES.to_owned());
+                    }
                     return Ok(Some(Self {
                         kind: JsonKind::Lists,
                         layout: by_line(begin),
@@ -83,7 +101,11 @@ impl JsonTableShape {
         let first = first_value(begin);
         if let Some(Value::Object(members)) = &first {
             let is_plain = |value: &Value| !value.is_object() && !value.is_array();
-            if members.values().all(is_plain) && !members.is_empty() {
+            let is_nested = !members.values().all(is_plain);
+            if is_nested && OF_MESSAGES.iter().any(|name| members.contains_key(*name)) {
+                return Err(FRAMES.to_owned());
+            }
+            if !is_nested && !members.is_empty() {
                 let kind = JsonKind::Dicts;
                 let layout = by_line(begin);
                 return Ok(Some(Self { kind, layout }));
@@ -193,7 +215,14 @@ fn rows_within(text: &str) -> Within {
                 // A CoinGlass reply has a `code` and dicts. Lists of other services are recognized by the number of
                 // their values.
                 if has_code && is_wrapper && kind != Some(JsonKind::Lists) {
-                    return Within::Other(COINGLASS_ANSWER);
+                    let first = inside.split('}').next().unwrap_or_default();
+                    let is_coinglass =
+                        kind.is_none() || OF_COINGLASS.iter().any(|name| first.contains(name));
+                    return Within::Other(if is_coinglass {
+                        COINGLASS_ANSWER
+                    } else {
+                        REPLY
+                    });
                 }
                 if let Some(kind) = kind.filter(|_| is_wrapper) {
                     return Within::Rows(kind, at + 1);
@@ -278,6 +307,15 @@ mod tests {
             ),
             ("{\"code\":\"0\",\"data\":[{\"time\":1}]}", "CoinGlass"),
             ("{\"code\": \"0\", \"data\": []}", "CoinGlass"),
+            (
+                "{\"code\":\"0\",\"data\":[{\"instId\":\"BTC-USDT-SWAP\"}],\"msg\":\"\"}",
+                "reply of a service",
+            ),
+            (
+                "{\"e\":\"forceOrder\",\"o\":{\"s\":\"BTCUSDT\"}}\n",
+                "feeds.decode",
+            ),
+            ("[9,[[\"pos\",1]],7]\n", "feeds.decode"),
             (
                 "{\"status\":\"ok\",\"user\":{\"name\":\"x\"}}",
                 "without rows",

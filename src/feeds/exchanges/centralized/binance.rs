@@ -102,6 +102,7 @@ pub(crate) static VENUE: Venue = Venue {
         channels: CHANNELS,
     },
     price_kinds: &[PriceKind::AverageFill, PriceKind::Order],
+    closed: None,
     hosts: &[
         ("socket", "wss://fstream.binance.com"),
         ("rest", "https://fapi.binance.com"),

@@ -70,6 +70,7 @@ pub(crate) static VENUE: Venue = Venue {
         channels: Channels::NONE,
     },
     price_kinds: &[PriceKind::Fill],
+    closed: None,
     hosts: &[
         ("socket", "wss://api-pub.bitfinex.com"),
         ("rest", "https://api-pub.bitfinex.com"),

@@ -92,6 +92,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Liquidation],
+    closed: None,
     hosts: &[
         ("socket", "wss://ws.bitget.com"),
         ("rest", "https://api.bitget.com"),

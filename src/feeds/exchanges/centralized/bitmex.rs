@@ -1,15 +1,14 @@
-//! `BitMEX`.
+//! `BitMEX`, which closed on 2026-09-23 at 04:00 UTC. Its past frames and files are decoded; nothing connects to it.
 //!
 //! - Channel: the table `liquidation`. A row is an order, not a fill, and only its insertion counts. Partials
 //!   (snapshots of the table) are sent again after a reconnect; updates and deletions repeat the order.
 //! - Side: the side of the closing order; `Sell` closed a long.
 //! - Units: contracts. The contract size of XBTUSD (one USD) is built in; the instruments give the size of other
 //!   contracts. The exchange sends no timestamp, so the time of receipt is used.
-//! - Backfill: none, because the REST body has current orders only.
-//! - Source: <https://www.bitmex.com/app/wsAPI>
+//! - Markets: bodies of `/api/v1/instrument/active` are still read, because archives have them.
+//! - Source: <https://www.bitmex.com/app/wsAPI>, as it was before the end
 
 use rust_decimal::Decimal;
-use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
 use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
@@ -20,13 +19,10 @@ use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, SizeUnit};
 use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
-use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
-use crate::feeds::websocket::control::{
-    CALM, Control, FrameKind, Heartbeat, PingMessage, SentSubscriptions,
-};
-use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
+use crate::feeds::websocket::control::{FrameKind, SentSubscriptions};
+use crate::feeds::websocket::socket_plan::SocketPlan;
 use crate::model::{quote_of_pair, without_month};
 
 /// The exchange allows 30 requests per minute without a login.
@@ -36,9 +32,6 @@ const REQUESTS: RateLimit = RateLimit::of("requests", 27, 60);
 const FUTURES: &str = "FF";
 /// Type codes of perpetual contracts, on a currency and on other underlyings.
 const PERPETUAL: [&str; 2] = ["FFWCSX", "FFWCSF"];
-
-/// The control topic: the prices of one contract.
-const CONTROL: &str = "instrument:XBTUSD";
 
 pub(crate) static VENUE: Venue = Venue {
     rules: Rules {
@@ -75,27 +68,16 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Order],
+    closed: Some("2026-09-23 04:00 UTC"),
     hosts: &[
         ("socket", "wss://ws.bitmex.com"),
         ("rest", "https://www.bitmex.com"),
     ],
     messages: Messages::of::<Bitmex>(),
-    listen: SocketPlan {
-        lines: ConnectionPlans::Fixed(&[("liquidations", "/realtime", &["liquidation"])]),
-        subscription: |_, topics, _| json!({"op": "subscribe", "args": topics}).to_string(),
-        heartbeat: Heartbeat {
-            signs: CALM,
-            ..Heartbeat::each_20_seconds(PingMessage::Text("ping"))
-        },
-        steady: |_| Control::Topic(CONTROL),
-        steady_frames: &[r#"{"table":"instrument","action":"update""#],
-        redundant_connections: 2,
-        ..SocketPlan::NONE
-    },
+    listen: SocketPlan::NONE,
     rest: RestEndpoints {
         listings: || vec![RestRequest::new("/api/v1/instrument/active", REQUESTS)],
         read_listings,
-        prices: Some(PriceEndpoints::listed(read_prices)),
         ..RestEndpoints::NONE
     },
 };
@@ -126,7 +108,6 @@ members!(Message<'a> {
     subscribe = "subscribe",
     success = "success",
     error = "error",
-    request = "request",
 });
 
 /// The message format of `BitMEX`.
@@ -167,28 +148,10 @@ impl Protocol for Bitmex {
 
     fn kind(
         _frame: &Frame<'_>,
-        message: &Message<'_>,
+        _message: &Message<'_>,
         _sent: &SentSubscriptions,
     ) -> Result<FrameKind, Error> {
-        if message.error.is_some() {
-            // The reply repeats the request, which names the topics.
-            let request: Option<Request> = message
-                .request
-                .and_then(|request| serde_json::from_str(request.text()).ok());
-            let topics = request.unwrap_or_default().args;
-            return Ok(FrameKind::refused(topics, &[message.error]));
-        }
-        Ok(match text_of(message.subscribe) {
-            Some(topic) => FrameKind::Ack {
-                topics: vec![topic.into_owned()],
-            },
-            None if says(message.table, "liquidation") => FrameKind::Data,
-            // The first partial belongs to the acknowledgement and does not prove that updates follow.
-            None if says(message.table, "instrument") && says(message.action, "update") => {
-                FrameKind::Control
-            }
-            None => FrameKind::Other,
-        })
+        Ok(FrameKind::Other)
     }
 }
 
@@ -214,12 +177,6 @@ fn liquidation(
     Ok(Some(event.of_order(&order_id)))
 }
 
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Request {
-    args: Vec<String>,
-}
-
 members!(Listed<'a> {
     symbol = "symbol",
     class = "typ",
@@ -231,7 +188,6 @@ members!(Listed<'a> {
     multiplier = "multiplier",
     to_settle = "underlyingToSettleMultiplier",
     to_position = "underlyingToPositionMultiplier",
-    mark = "markPrice",
 });
 
 fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
@@ -252,13 +208,6 @@ fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listi
         }))
     })?;
     Ok(RestPage::last(rows))
-}
-
-fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
-    let markets: JsonShape<Listed<'_>> = frame.read_plainly()?;
-    quoted(&JsonPath::ROOT, &markets, |market| {
-        LastPrice::read(market.symbol, market.mark)
-    })
 }
 
 /// Returns unit and size of a contract.

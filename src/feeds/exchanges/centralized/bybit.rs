@@ -101,6 +101,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Bankruptcy],
+    closed: None,
     hosts: &[
         ("socket", "wss://stream.bybit.com"),
         ("rest", "https://api.bybit.com"),

@@ -66,6 +66,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Liquidation],
+    closed: None,
     hosts: &[("rest", "https://api.coinex.com")],
     messages: Messages::of::<Coinex>(),
     listen: SocketPlan::NONE,

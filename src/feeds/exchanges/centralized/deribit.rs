@@ -97,6 +97,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Fill],
+    closed: None,
     hosts: &[
         ("socket", "wss://www.deribit.com"),
         ("rest", "https://www.deribit.com"),

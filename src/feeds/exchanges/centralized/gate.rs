@@ -93,6 +93,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Order, PriceKind::Fill],
+    closed: None,
     hosts: &[
         ("socket", "wss://fx-ws.gateio.ws"),
         ("rest", "https://api.gateio.ws"),

@@ -1,14 +1,15 @@
 //! HTX.
 //!
 //! - Channel: `public.*.liquidation_orders`, and the REST path `/linear-swap-api/v3/swap_liquidation_orders` and its
-//!   coin-margined counterparts. Frames are compressed with gzip. A ping must be answered with a pong that repeats its
-//!   token.
-//! - Side: `direction` is the side of the closing order; `sell` closed a long. The documentation is ambiguous. Before
-//!   any event is stored, liquidated longs are therefore requested from REST, and each of them must be a `sell`.
+//!   coin-margined counterparts. Bodies of `/v5/market/liquidation_orders` are decoded too. Frames are compressed with
+//!   gzip. A ping must be answered with a pong that repeats its token.
+//! - Side: `direction` is the side of the closing order; `sell` closed a long. Version 5 states this side (`side`) and
+//!   the side of the position (`position_side`) in each row; a row in which they contradict is an error.
 //! - Units: the price is the bankruptcy price. Linear rows have `amount` in the base and `trade_turnover` in the quote.
-//!   Coin-margined rows have a number of contracts; the instrument gives the contract size in USD.
+//!   In version 5, `amount` may be the number of contracts; the turnover shows which it is. Coin-margined rows have a
+//!   number of contracts; the instrument gives the contract size in USD.
 //! - Keys: only rows of REST bodies have an id, which is the last field of the key.
-//! - Backfill: by contract, in ranges of two hours.
+//! - Backfill: by contract, in ranges of two hours, from version 3. How version 5 pages is not documented.
 //! - Source: <https://www.htx.com/en-us/opend/newApiPages/>
 //!
 //! There are three sockets: for contracts in USDT, for coin-settled swaps and for coin-settled futures. The exchange
@@ -19,7 +20,7 @@ use std::time::Duration;
 use rust_decimal::Decimal;
 use serde_json::json;
 
-use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product};
 use crate::feeds::decoding::frame::{
     Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules, Size,
 };
@@ -52,11 +53,6 @@ const REQUESTS: RateLimit = RateLimit::of("requests", 200, 3);
 /// Maximum length of the time range of one request.
 const WINDOW: i64 = 2 * Millis::HOUR;
 
-/// Length of the time range in which the side is verified.
-const HALF_DAY: i64 = 12 * Millis::HOUR;
-/// Value of `trade_type` that requests liquidated longs; 6 requests shorts, and 0 requests both.
-const LIQUIDATED_LONGS: i64 = 5;
-
 const ORDERS: &str = "/linear-swap-api/v3/swap_liquidation_orders";
 const LINEAR: &str = "/linear-swap-api/v1/swap_contract_info";
 const SWAPS: &str = "/swap-api/v1/swap_contract_info";
@@ -66,7 +62,7 @@ const FUTURES: &str = "/api/v1/contract_contract_info";
 const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "code",
     fine: "200",
-    said: &["code", "msg"],
+    said: &["code", "msg", "message"],
 };
 const LISTED: ExchangeEnvelope = ExchangeEnvelope {
     code: "status",
@@ -100,6 +96,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Bankruptcy],
+    closed: None,
     hosts: &[
         ("socket", "wss://api.hbdm.com"),
         ("rest", "https://api.hbdm.com"),
@@ -162,8 +159,6 @@ pub(crate) static VENUE: Venue = Venue {
         look_back: 90 * Millis::DAY,
         missed,
         go_on,
-        proofs,
-        disproof,
         ..RestEndpoints::NONE
     },
 };
@@ -190,10 +185,15 @@ members!(Order<'a> {
     contract = "contract_code",
     pair = "pair",
     direction = "direction",
+    side = "side",
+    position_side = "position_side",
     volume = "volume",
     price = "price",
+    bankrupt_price = "bankrupt_price",
     number = "query_id",
+    id = "id",
     created_at = "created_at",
+    liquidated_at = "liquidation_time",
     amount = "amount",
     turnover = "trade_turnover",
 });
@@ -211,6 +211,7 @@ members!(Message<'a> {
     ts = "ts",
     code = "code",
     msg = "msg",
+    reason = "message",
     status = "status",
     data: JsonShape<Order<'a>> = "data",
 });
@@ -253,7 +254,8 @@ impl Protocol for Htx {
                 "belongs to a REST reply of version 1, which is not decoded; version 3 has swap_liquidation_orders",
             ));
         }
-        REPLY.judge(frame, message.code, &[message.code, message.msg])?;
+        let said = [message.code, message.msg, message.reason];
+        REPLY.judge(frame, message.code, &said)?;
         frame.rows(&place, &message.data, order)
     }
 
@@ -305,12 +307,30 @@ fn last_part(topic: &str) -> &str {
     topic.rsplit_once('.').map_or(topic, |(_, kind)| kind)
 }
 
+/// Decodes a row; rows of version 5 have other names for direction, price, time and id.
 fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Order<'_>) -> Result<Option<Event>, Error> {
     let native_id = place.name("contract_code", row.contract)?;
-    let (word, side) = place.side("direction", row.direction, "sell", "buy")?;
+    let (word, side) = match (row.direction, row.side) {
+        (None, Some(_)) => place.side("side", row.side, "sell", "buy")?,
+        (direction, _) => place.side("direction", direction, "sell", "buy")?,
+    };
+    if row.position_side.is_some() {
+        let (said, of_position) =
+            place.side("position_side", row.position_side, "long", "short")?;
+        if of_position != side {
+            let message = format!("is {said:?} although the order is {word:?}");
+            return Err(place.member("position_side").fault(message));
+        }
+    }
     let volume = place.positive("volume", row.volume)?;
-    let price = place.positive("price", row.price)?;
-    let timestamp = place.instant("created_at", row.created_at)?;
+    let price = match (row.price, row.bankrupt_price) {
+        (None, Some(_)) => place.positive("bankrupt_price", row.bankrupt_price)?,
+        (price, _) => place.positive("price", price)?,
+    };
+    let timestamp = match (row.created_at, row.liquidated_at) {
+        (None, Some(_)) => place.instant("liquidation_time", row.liquidated_at)?,
+        (created_at, _) => place.instant("created_at", created_at)?,
+    };
     let pair = text_of(row.pair).filter(|pair| pair.contains('-'));
     let market = match (&pair, frame.knows(&native_id)) {
         (Some(pair), false) => dashed(pair),
@@ -321,10 +341,14 @@ fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Order<'_>) -> Result<Opt
     } else {
         let amount = place.positive("amount", row.amount)?.value;
         match row.turnover {
-            Some(_) => Size::Turnover(
-                amount,
-                place.positive("trade_turnover", row.turnover)?.value,
-            ),
+            Some(_) => {
+                let turnover = place.positive("trade_turnover", row.turnover)?.value;
+                if amount == volume.value && !is_value(turnover, amount, price.value) {
+                    Size::Quote(turnover)
+                } else {
+                    Size::Turnover(amount, turnover)
+                }
+            }
             None => Size::Base(amount),
         }
     };
@@ -335,7 +359,7 @@ fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Order<'_>) -> Result<Opt
         price.plain()
     );
     // Only rows of REST bodies have an id.
-    if let Some(id) = text_of(row.number) {
+    if let Some(id) = text_of(row.number).or_else(|| text_of(row.id)) {
         dedupe_key.push_str("|id ");
         dedupe_key.push_str(&id);
     }
@@ -350,6 +374,12 @@ fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Order<'_>) -> Result<Opt
         dedupe_key,
     };
     frame.event(place, seen).map(Some)
+}
+
+/// Whether `turnover` is the value of `amount` at `price`, up to one percent.
+fn is_value(turnover: Decimal, amount: Decimal, price: Decimal) -> bool {
+    product(amount, price)
+        .is_some_and(|value| (value - turnover).abs() * Decimal::ONE_HUNDRED <= turnover)
 }
 
 members!(Listed<'a> {
@@ -397,42 +427,6 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     quoted(&JsonPath::ROOT.member("ticks"), &ticks, |tick| {
         LastPrice::read(tick.contract, tick.close)
     })
-}
-
-/// Returns requests for the liquidated longs of the last 12 hours.
-///
-/// They concern the two busiest contracts.
-fn proofs(now: Millis) -> Vec<RestRequest> {
-    stretches(now.back(HALF_DAY), now, WINDOW)
-        .into_iter()
-        .flat_map(|(start, end)| {
-            ["BTC-USDT", "ETH-USDT"].map(|contract| {
-                RestRequest::new(ORDERS, REQUESTS)
-                    .with("contract", contract)
-                    .with("trade_type", LIQUIDATED_LONGS)
-                    .with("start_time", start.0)
-                    .with("end_time", end.0 - 1)
-                    .with("direct", "prev")
-                    .between(start, end)
-            })
-        })
-        .collect()
-}
-
-/// Returns an error text for the first liquidated long that is not a `sell`.
-fn disproof(frame: &Frame<'_>) -> Result<Option<String>, Error> {
-    let body: Message<'_> = frame.object()?;
-    let root = JsonPath::ROOT;
-    let place = root.member("data");
-    for (index, item) in place.list(&body.data)?.iter().enumerate() {
-        let place = place.item(index);
-        let direction = place.text("direction", place.object(item)?.direction)?;
-        if direction != "sell" {
-            let message = format!("is {direction:?} although longs were liquidated, not \"sell\"");
-            return Ok(Some(place.member("direction").fault(message).to_string()));
-        }
-    }
-    Ok(None)
 }
 
 /// Returns one backfill request per contract and range of two hours, newest range first.

@@ -90,6 +90,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Fill],
+    closed: None,
     hosts: &[
         ("socket", "wss://futures.kraken.com"),
         ("rest", "https://futures.kraken.com"),

@@ -6,8 +6,9 @@
 //! - Retired: version 3 of the API, with one REST body per contract. Recording programs made `swap/liquidation`,
 //!   `futures/liquidation` and `liquidations` from such bodies. None of these formats is decoded.
 //! - Side: `posSide` is the side of the position. If its value is `net`, a `sell` order closed a long.
-//! - Units: the price is the bankruptcy price, at which the position passes to the liquidation account. Sizes are
-//!   contracts; the instrument gives the contract size (`ctVal · ctMult`, in the base or in USD).
+//! - Units: `bkPx` is the price at which the position passes to the liquidation account. The documentation calls it a
+//!   bankruptcy price, but in recordings it equals the market price (within 0.005 %). Sizes are contracts; the
+//!   instrument gives the contract size (`ctVal · ctMult`, in the base or in USD).
 //! - Backfill: by underlying and kind of contract, newest rows first.
 //! - Source: <https://www.okx.com/docs-v5/en/#public-data-websocket-liquidation-orders-channel>
 
@@ -137,7 +138,8 @@ pub(crate) static VENUE: Venue = Venue {
             ],
         },
     },
-    price_kinds: &[PriceKind::Bankruptcy],
+    price_kinds: &[PriceKind::Takeover],
+    closed: None,
     hosts: &[
         ("socket", "wss://ws.okx.com:8443"),
         ("rest", "https://www.okx.com"),
@@ -381,7 +383,7 @@ fn detail(
         market: frame.market(native_id),
         side,
         price: price.value,
-        price_kind: PriceKind::Bankruptcy,
+        price_kind: PriceKind::Takeover,
         size: Size::Contracts(contracts.value),
         timestamp: Some(timestamp),
         dedupe_key,

@@ -31,6 +31,7 @@ pub(crate) static VENUE: Venue = Venue {
         channels: binance::CHANNELS,
     },
     price_kinds: &[PriceKind::AverageFill, PriceKind::Order],
+    closed: None,
     hosts: &[
         ("socket", "wss://fstream.asterdex.com"),
         ("rest", "https://fapi.asterdex.com"),

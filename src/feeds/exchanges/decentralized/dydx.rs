@@ -76,6 +76,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Fill],
+    closed: None,
     hosts: &[
         ("socket", "wss://indexer.dydx.trade"),
         ("rest", "https://indexer.dydx.trade"),

@@ -53,6 +53,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Fill],
+    closed: None,
     hosts: &[
         ("socket", "wss://api.starknet.extended.exchange"),
         ("rest", "https://api.starknet.extended.exchange"),

@@ -98,6 +98,7 @@ pub(crate) const fn of(
             },
         },
         price_kinds: &[PriceKind::Fill],
+        closed: None,
         hosts,
         messages: Messages::of::<Lighter>(),
         listen: SocketPlan {

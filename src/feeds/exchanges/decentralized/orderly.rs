@@ -72,6 +72,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Fill],
+    closed: None,
     hosts: &[("rest", "https://api.orderly.org")],
     messages: Messages::of::<Orderly>(),
     listen: SocketPlan::NONE,

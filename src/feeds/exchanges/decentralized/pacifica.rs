@@ -87,6 +87,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
     },
     price_kinds: &[PriceKind::Fill],
+    closed: None,
     hosts: &[
         ("socket", "wss://ws.pacifica.fi"),
         ("rest", "https://api.pacifica.fi"),

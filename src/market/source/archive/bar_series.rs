@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::archive::{Archive, ArchiveError, Filter, ResampledBar};
 use crate::engine::BarSources;
-use crate::model::{Bar, Millis, ObservedBar, sort_small};
+use crate::model::{Bar, Millis, ObservedBar, PeriodLength, sort_small};
 
 /// Shorter bars are resampled to this length, in milliseconds.
 const SIZE: i64 = 5 * Millis::MINUTE;
@@ -201,7 +201,7 @@ pub(crate) fn together<'a>(
 pub(crate) fn all(
     archive: &Archive,
     filter: &Filter,
-    size: Option<i64>,
+    size: Option<PeriodLength>,
     now: Millis,
 ) -> Result<Vec<Bar>, ArchiveError> {
     let found = match size {

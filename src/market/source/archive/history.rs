@@ -14,7 +14,7 @@ use crate::market::source::view_source::ViewSource;
 use crate::market::source::view_source::view_of;
 use crate::model::{
     Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, ObservedOpenInterest, OrderBrief,
-    PositionRow, TimeRange,
+    PeriodLength, PositionRow, TimeRange,
 };
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -149,7 +149,7 @@ impl HistorySource for ArchiveSource {
         coin: &str,
         as_of: Option<Millis>,
         range: TimeRange,
-        size: Option<i64>,
+        size: Option<PeriodLength>,
     ) -> Result<Vec<Bar>, Refusal> {
         let at = self.instant(as_of)?;
         let now = match at {

@@ -30,8 +30,8 @@ use crate::market::source::replay::schedule::{ReplayPosition, ReplaySchedule};
 use crate::market::source::view_source::RequiredHistory;
 use crate::market::source::view_source::ViewSource;
 use crate::model::{
-    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, PositionRow, TimeRange,
-    VenueCoverage, Window,
+    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, PeriodLength, PositionRow,
+    TimeRange, VenueCoverage, Window,
 };
 
 /// Pause after a failed poll.
@@ -336,7 +336,7 @@ impl HistorySource for ReplaySource {
         coin: &str,
         as_of: Option<Millis>,
         range: TimeRange,
-        size: Option<i64>,
+        size: Option<PeriodLength>,
     ) -> Result<Vec<Bar>, Refusal> {
         self.place.bars(coin, self.at(as_of)?, range, size)
     }

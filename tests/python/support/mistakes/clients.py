@@ -157,7 +157,7 @@ MISTAKES = {
             'liqdata.Client("http://example.org", proxy="nowhere")',
             "BadQuery",
             "proxy",
-            '"nowhere" is not a URL: relative URL without a base',
+            '"nowhere" has no scheme',
         ),
         (
             'liqdata.Client("http://example.org", proxy=5)',
@@ -231,7 +231,7 @@ MISTAKES = {
             'client.history("BTC", interval="7s")',
             "BadQuery",
             "interval",
-            'allowed: whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a timedelta, or milliseconds',
+            'allowed: whole minutes, such as "5m", "4h", "1d", "1w", "1M" (a calendar month), a timedelta',
         ),
         (
             'client.history("BTC", start="2027-01-01")',

@@ -247,10 +247,10 @@ MISTAKES = {
             'column "timestamp", row 1: the bar opens at 2026-05-31T12:05:00Z, before the bar of row 0',
         ),
         (
-            'liqdata.Market(bars={**BARS, "closes_at": [at + 299_999 for at in BARS["timestamp"]]})',
+            'liqdata.Market(bars={**BARS, "closes_at": [at + 299_998 for at in BARS["timestamp"]]})',
             "BadQuery",
             "bars",
-            'column "closes_at", row 0: 2026-05-31T12:04:59.999Z is 299999 ms after the open at',
+            'column "closes_at", row 0: 2026-05-31T12:04:59.998Z is 299998 ms after the open at',
         ),
         (
             'liqdata.Market(bars={**BARS, "symbol": ["BTCKRW"] * 2})',

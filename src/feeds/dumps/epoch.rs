@@ -4,7 +4,6 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive as _;
 
 use crate::contract::decode::exact_decimal;
-use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError};
 use crate::model::Millis;
 
 /// Smaller numbers are epoch seconds; larger ones are milliseconds of the years 1973 to 5138, or finer units.
@@ -13,7 +12,7 @@ const SECONDS: i64 = 100_000_000_000;
 /// Parses epoch seconds, milliseconds, microseconds or nanoseconds.
 ///
 /// The size of the number gives the unit. Seconds may have a fraction.
-pub(super) fn epoch(text: &str) -> Option<Millis> {
+fn epoch(text: &str) -> Option<Millis> {
     // A number with an exponent has lost its last digits.
     if text.contains(['e', 'E']) {
         return None;
@@ -32,23 +31,29 @@ pub(super) fn epoch(text: &str) -> Option<Millis> {
     millis.to_i64().map(Millis)
 }
 
-/// Reads a column that contains an epoch time or ISO 8601.
-pub(super) fn instant(line: DumpLine<'_>, column: DumpColumn) -> Result<Millis, RowError> {
-    let text = line.text(column)?;
+/// Parses an epoch time in any unit, ISO 8601, or a date with an hour such as `2020-03-31 10-PM`.
+pub(crate) fn any_instant(text: &str) -> Option<Millis> {
     epoch(text)
         .or_else(|| Millis::read_iso(text))
-        .ok_or_else(|| {
-            let name = column.name;
-            RowError::new(
-                format!("{name}: not an instant (an epoch, or ISO 8601)"),
-                text,
-            )
-        })
+        .or_else(|| half_day(text))
+}
+
+/// Parses a date with an hour of half a day.
+fn half_day(text: &str) -> Option<Millis> {
+    let (day, clock) = text.split_once(' ')?;
+    let (hour, half) = clock.split_once('-')?;
+    let hour: i64 = hour.parse().ok().filter(|hour| (1..=12).contains(hour))?;
+    let later = match half {
+        "AM" => 0,
+        "PM" => 12,
+        _ => return None,
+    };
+    Some(Millis::read_iso(day)?.on((hour % 12 + later) * Millis::HOUR))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::feeds::dumps::layouts::epoch::*;
+    use crate::feeds::dumps::epoch::*;
 
     #[test]
     fn the_unit_is_known_by_the_size() {
@@ -64,5 +69,18 @@ mod tests {
         assert_eq!(epoch("1704153600"), Some(Millis(1_704_153_600_000)));
         assert_eq!(epoch("1.7041536E+12"), None);
         assert_eq!(epoch("2024-01-02"), None);
+    }
+
+    #[test]
+    fn dates_have_hours_of_two_halves() {
+        for (text, iso) in [
+            ("2020-03-31 10-PM", "2020-03-31T22:00"),
+            ("2020-03-31 12-AM", "2020-03-31"),
+            ("2020-03-31 12-PM", "2020-03-31T12:00"),
+            ("2020-03-31 05:00:00", "2020-03-31T05:00"),
+        ] {
+            assert_eq!(any_instant(text), Millis::read_iso(iso), "{text}");
+        }
+        assert_eq!(any_instant("2020-03-31 13-PM"), None);
     }
 }

@@ -1,31 +1,21 @@
-//! Fills (executed trades) written by a Hyperliquid node.
+//! Fills (executed trades) written by a Hyperliquid node, as rows of cells.
 //!
 //! A line is `["0x…", {fill}]` (`node_fills`), or a block with such pairs in `events` (`node_fills_by_block`).
 //!
 //! A liquidation has two fills with an object `liquidation`, one for each party of the trade. Only the fill of the
-//! liquidated account, which that object names, becomes a row. The side `A` is a sale: if the account was long before
-//! (`startPosition`), the sale closed a long. All other fills are skipped. A builder's market (`dex:COIN`) is an error,
-//! because its quote currency is unknown.
+//! liquidated account, which that object names, is a row. All other fills are skipped.
 //! Source: <https://hyperliquid.gitbook.io>.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _};
 
+use csv::ByteRecord;
 use memchr::memmem;
-use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::row::{DumpRow, RowOrder};
-use crate::contract::decode::exact_decimal;
-use crate::feeds::decoding::event::{Completeness, PriceKind};
-use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
-use crate::feeds::decoding::json_path::JsonPath;
-use crate::feeds::decoding::market_name::MarketName;
-use crate::feeds::dumps::cells::RowError;
-use crate::feeds::instruments::Instruments;
-use crate::model::{Millis, Side};
+use crate::feeds::dumps::row_error::RowError;
 
 /// Maximum length of a line in bytes; a block may have many thousands of fills.
 const LONGEST: u64 = 256 << 20;
@@ -34,20 +24,18 @@ const LONGEST: u64 = 256 << 20;
 const MARK: &[u8] = b"\"liquidation\"";
 
 /// Value of `dir` for an account that was deleveraged instead of liquidated.
-const DELEVERAGED: &str = "Auto-Deleveraging";
+pub(crate) const DELEVERAGED: &str = "Auto-Deleveraging";
 
-/// Settlement currency of the perpetual contracts that are not builders' markets.
-const QUOTE: &str = "USDC";
-
-static RULES: Rules = Rules {
-    name: "hyperliquid",
-    // A node writes every fill; whether a file contains all of them is unknown.
-    completeness: Completeness::Complete,
-    market: |native_id| MarketName::new(native_id, QUOTE),
-    native: |_, _| None,
-    contract: |_| None,
-    channels: Channels::NONE,
-};
+/// Names of the cells, which are those of the same fills in Parquet files.
+pub(super) const FILL_COLUMNS: [&str; 7] = [
+    "coin",
+    "price",
+    "size",
+    "side",
+    "start_position",
+    "timestamp",
+    "trade_id",
+];
 
 /// Whether a text starts like a file of fills.
 pub(super) fn is_fills(begin: &str) -> bool {
@@ -59,15 +47,15 @@ pub(super) fn is_fills(begin: &str) -> bool {
 }
 
 /// Reads the liquidations from a file of fills.
-pub(super) struct HyperliquidFills<'a> {
+pub(super) struct NodeFills<'a> {
     from: io::BufReader<Box<dyn io::Read + 'a>>,
     line: u64,
     bytes: Vec<u8>,
-    /// Decoded rows of the last line that have not been returned yet.
-    rows: VecDeque<Result<DumpRow, RowError>>,
+    /// Rows of the last line that have not been returned yet.
+    rows: VecDeque<Result<[String; 7], RowError>>,
 }
 
-impl<'a> HyperliquidFills<'a> {
+impl<'a> NodeFills<'a> {
     pub(super) fn of(bytes: Box<dyn io::Read + 'a>) -> Self {
         Self {
             from: io::BufReader::with_capacity(256 << 10, bytes),
@@ -77,10 +65,11 @@ impl<'a> HyperliquidFills<'a> {
         }
     }
 
-    /// Returns the next liquidation or its error, with the line number.
-    pub(super) fn next(&mut self) -> Option<(u64, Result<DumpRow, RowError>)> {
+    /// Reads the next liquidation; returns its line, and its error if it cannot be read.
+    pub(super) fn next(&mut self, record: &mut ByteRecord) -> Option<(u64, Result<(), RowError>)> {
         loop {
             if let Some(row) = self.rows.pop_front() {
+                let row = row.map(|cells| *record = ByteRecord::from(&cells[..]));
                 return Some((self.line, row));
             }
             self.bytes.clear();
@@ -161,8 +150,8 @@ struct Fill<'a> {
     tid: u64,
 }
 
-/// Decodes the liquidations in a line.
-fn rows(line: &[u8]) -> Vec<Result<DumpRow, RowError>> {
+/// Reads the liquidations in a line.
+fn rows(line: &[u8]) -> Vec<Result<[String; 7], RowError>> {
     let line_of = |text| -> Option<Vec<Leg<'_>>> {
         if str::starts_with(text, '{') {
             return serde_json::from_str::<Block<'_>>(text)
@@ -183,8 +172,8 @@ fn rows(line: &[u8]) -> Vec<Result<DumpRow, RowError>> {
     found.filter_map(Result::transpose).collect()
 }
 
-/// Decodes a fill; `None` if the fill did not liquidate its account.
-fn row(account: &str, fill: &str) -> Result<Option<DumpRow>, RowError> {
+/// Reads a fill; `None` if the fill did not liquidate its account.
+fn row(account: &str, fill: &str) -> Result<Option<[String; 7]>, RowError> {
     let wrong = |fault: serde_json::Error| {
         // The position in the text is removed, so that equal errors have equal messages.
         let said = fault.to_string();
@@ -200,50 +189,13 @@ fn row(account: &str, fill: &str) -> Result<Option<DumpRow>, RowError> {
         return Ok(None);
     }
     let read: Fill<'_> = serde_json::from_str(fill).map_err(wrong)?;
-    let coin = &*read.coin;
-    if coin.contains(':') {
-        let reason = "coin: the quote currency of this builder's market is unknown";
-        return Err(RowError::new(reason, coin));
-    }
-    if coin.contains(['/', '@', '#', '+']) {
-        return Err(RowError::new("coin: not a perpetual contract", coin));
-    }
-    let before = number("startPosition", &read.start_position)?;
-    let (price, qty) = (positive("px", &read.px)?, positive("sz", &read.sz)?);
-    let side = match (&*read.side, before) {
-        ("A", before) if before > Decimal::ZERO => Side::Long,
-        ("B", before) if before < Decimal::ZERO => Side::Short,
-        ("A" | "B", before) => {
-            let reason = "startPosition: the fill does not close the position";
-            return Err(RowError::new(reason, &format!("{} of {before}", read.side)));
-        }
-        (other, _) => return Err(RowError::new("side: not A or B", other)),
-    };
-    let seen = RawLiquidation {
-        native_id: coin,
-        market: (RULES.market)(coin),
-        side,
-        price,
-        price_kind: PriceKind::Fill,
-        size: Size::Base(qty),
-        timestamp: Some(Millis(read.time)),
-        dedupe_key: format!("hyperliquid|{coin}|{}|{}", read.tid, read.side),
-    };
-    let none = Instruments::default();
-    let event = Frame::new(&RULES, "", None, &none)
-        .event(&JsonPath::ROOT, seen)
-        .map_err(|fault| RowError::new(fault.to_string(), coin))?;
-    RowOrder::of(event).map(|order| Some(DumpRow::Order(order)))
-}
-
-fn number(name: &str, text: &str) -> Result<Decimal, RowError> {
-    exact_decimal(text).map_err(|_| RowError::new(format!("{name}: not an exact decimal"), text))
-}
-
-fn positive(name: &str, text: &str) -> Result<Decimal, RowError> {
-    let value = number(name, text)?;
-    if value > Decimal::ZERO {
-        return Ok(value);
-    }
-    Err(RowError::new(format!("{name}: not above 0"), text))
+    Ok(Some([
+        read.coin.into_owned(),
+        read.px.into_owned(),
+        read.sz.into_owned(),
+        read.side.into_owned(),
+        read.start_position.into_owned(),
+        read.time.to_string(),
+        read.tid.to_string(),
+    ]))
 }

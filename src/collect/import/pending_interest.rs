@@ -1,7 +1,7 @@
-//! Converts open-interest readings in USD from files to coins, the unit of an archive.
+//! Converts open-interest readings of files to coins, the unit of an archive, and checks those in coins.
 //!
-//! The caller supplies the conversion, because it uses the prices of the archive's bars. Readings of several files are
-//! converted together, so that the bars are read only once.
+//! The caller supplies the conversion, because it uses the prices and volumes of the archive's bars. Readings of several
+//! files are converted together, so that the bars are read only once.
 
 use crate::collect::import::files::Place;
 use crate::model::{NotInCoins, ObservedOpenInterest};
@@ -13,20 +13,51 @@ const TOGETHER: usize = 50_000;
 /// For each file, its readings in coins, or the reason why a reading could not be converted.
 pub type FilesInCoins = Vec<Vec<Result<rust_decimal::Decimal, NotInCoins>>>;
 
-/// Converts the readings of files to coins; the results have the order of the readings. Returns `None` once the
-/// callback returns false, and an error message if the archive's bars cannot be read.
+/// Converts the readings of files to coins if the flag says that they are in USD, else checks them; the results have the
+/// order of the readings. Returns `None` once the callback returns false, and an error message if the archive's bars cannot be read.
 pub type ToCoins<'a> = dyn FnMut(
         Vec<Vec<ObservedOpenInterest>>,
+        bool,
         &mut dyn FnMut() -> bool,
     ) -> Result<Option<FilesInCoins>, String>
     + 'a;
 
-/// Readings of a file in USD, each with its place.
+/// Readings of a file, each with its place.
 #[derive(Debug, Default)]
 struct OfFile {
     number: usize,
     readings: InterestColumns,
     places: Vec<Place>,
+}
+
+impl OfFile {
+    /// The readings in coins. An amount that is given in coins stays exactly as it is.
+    fn converted(self, made: Vec<Result<rust_decimal::Decimal, NotInCoins>>) -> Converted {
+        let mut good = Vec::new();
+        let (mut refused, mut coins) = (Vec::new(), AmountColumn::default());
+        for (row, made) in made.into_iter().enumerate() {
+            match (made, self.places.get(row)) {
+                (Ok(value), _) => {
+                    good.push(row);
+                    coins.push(value);
+                }
+                (Err(why), Some(place)) => refused.push((*place, why)),
+                (Err(_), None) => {}
+            }
+        }
+        let mut readings = self.readings.take(&good);
+        if readings.in_usd {
+            readings.open_interest = coins;
+            readings.in_usd = false;
+        }
+        let places = good.iter().filter_map(|row| self.places.get(*row).copied());
+        Converted {
+            file: self.number,
+            readings,
+            places: places.collect(),
+            refused,
+        }
+    }
 }
 
 /// Readings of a file that were converted to coins.
@@ -39,16 +70,16 @@ pub(crate) struct Converted {
     pub(crate) refused: Vec<(Place, NotInCoins)>,
 }
 
-/// Readings in USD that wait for their conversion.
+/// Readings that wait for their conversion.
 #[derive(Debug, Default)]
-pub(crate) struct InUsd {
+pub(crate) struct PendingInterest {
     files: Vec<OfFile>,
     count: usize,
-    /// The last file in which most readings were plausible as USD.
+    /// The last file in which most readings were plausible.
     plausible: Option<usize>,
 }
 
-impl InUsd {
+impl PendingInterest {
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -87,44 +118,29 @@ impl InUsd {
     ) -> Result<Option<Vec<Converted>>, (usize, String)> {
         self.count = 0;
         let files = std::mem::take(&mut self.files);
-        let first = files.first().map_or(0, |file| file.number);
-        let observed = files
-            .iter()
-            .map(|file| observed_interest(&file.readings))
-            .collect();
-        let made = to_coins(observed, should_continue).map_err(|why| (first, why))?;
-        let Some(made) = made else {
-            return Ok(None);
-        };
-        let files = files.into_iter().zip(made).map(|(file, made)| {
-            let mut good = Vec::new();
-            let (mut refused, mut coins) = (Vec::new(), AmountColumn::default());
-            for (row, made) in made.into_iter().enumerate() {
-                match (made, file.places.get(row)) {
-                    (Ok(value), _) => {
-                        good.push(row);
-                        coins.push(value);
-                    }
-                    (Err(why), Some(place)) => refused.push((*place, why)),
-                    (Err(_), None) => {}
-                }
-            }
-            let mut readings = file.readings.take(&good);
-            readings.open_interest = coins;
-            readings.in_usd = false;
-            let places = good.iter().filter_map(|row| file.places.get(*row).copied());
-            Converted {
-                file: file.number,
-                readings,
-                places: places.collect(),
-                refused,
-            }
-        });
-        Ok(Some(files.collect()))
+        let (in_usd, in_coins): (Vec<OfFile>, Vec<OfFile>) =
+            files.into_iter().partition(|file| file.readings.in_usd);
+        let mut all = Vec::new();
+        for (files, is_usd) in [(in_coins, false), (in_usd, true)] {
+            let Some(first) = files.first().map(|file| file.number) else {
+                continue;
+            };
+            let observed = files
+                .iter()
+                .map(|file| observed_interest(&file.readings))
+                .collect();
+            let made = to_coins(observed, is_usd, should_continue).map_err(|why| (first, why))?;
+            let Some(made) = made else {
+                return Ok(None);
+            };
+            let files = files.into_iter().zip(made);
+            all.extend(files.map(|(file, made)| file.converted(made)));
+        }
+        Ok(Some(all))
     }
 
-    /// Returns a reason if the readings of a file are not in USD. In that case, most are implausible as USD, and no
-    /// earlier batch of the file was plausible.
+    /// Returns a reason if the readings of a file have another unit. In that case, most are implausible, and no earlier
+    /// batch of the file was plausible.
     pub(crate) fn fault_of(&mut self, converted: &Converted) -> Option<String> {
         if self.plausible == Some(converted.file) {
             return None;

@@ -1,0 +1,1032 @@
+//! Conversion of the rows of a file to those of a table, by the layout of the file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
+use rust_decimal::Decimal;
+
+use crate::archive::{Completeness, GivenOrders};
+use crate::collect::import::column_rows::text;
+use crate::collect::import::occurrence::{Occurrences, OrderValues, numbered};
+use crate::feeds::dumps::{
+    AmountMeaning, Clock, DELEVERAGED, FileBatch, FileMarket, FileName, FileTable, Format, Label,
+    OrderKey, SideMeaning, UnitSize, any_instant, coin_margined, place,
+};
+use crate::model::{DecimalColumn, Labels, Millis, Side, Symbol, Vocabulary, exchange_name};
+use crate::tables::{
+    AmountUnit, BarColumns, ColumnFault, ContractSizes, Counted, Defaults, InputCell, InputCells,
+    InterestColumns, RawTable, ReadRows, RowFault, TableKind, UNKNOWN_SIZE, UnvaluedOrders,
+    column_of, exact_cell, other_length, read_bars, read_interest, read_orders, take_orders,
+};
+
+/// Interval in milliseconds after which unchanged open interest of a ticker is returned again.
+const FRESH: i64 = 5 * Millis::MINUTE;
+/// Number of decimals of a volume in coins that is computed from USD.
+const PLACES: u32 = 8;
+/// The price kind of orders if their file format does not define it.
+const UNKNOWN_PRICE: &str = "unknown";
+/// Exchanges of which ccxt gives the volume of bars in contracts.
+const IN_CONTRACTS: [&str; 4] = ["bitmex", "gate", "kucoin", "mexc"];
+
+/// The rows of one kind of table.
+#[derive(Debug)]
+pub(super) enum TableRows {
+    Orders(ReadRows<UnvaluedOrders>),
+    Bars(ReadRows<BarColumns>),
+    OpenInterest(ReadRows<InterestColumns>),
+    /// Positions are judged together, so their columns are only collected.
+    Positions(Vec<(String, InputCells)>),
+}
+
+/// The rows of a batch.
+#[derive(Debug)]
+pub(super) struct ConvertedBatch {
+    pub(super) rows: TableRows,
+    /// The line of each row of the batch.
+    pub(super) lines: Vec<u64>,
+    /// Number of rows that are no rows of the table, such as ordinary trades of an account.
+    pub(super) skipped: u64,
+    /// Number of rows that repeat the row before.
+    pub(super) repeated: u64,
+}
+
+impl ConvertedBatch {
+    /// Whether the last row cannot be read, as in a file that is cut short.
+    pub(super) fn is_last_unreadable(&self) -> bool {
+        let faults = match &self.rows {
+            TableRows::Orders(read) => &read.faults,
+            TableRows::Bars(read) => &read.faults,
+            TableRows::OpenInterest(read) => &read.faults,
+            TableRows::Positions(_) => return false,
+        };
+        faults.iter().any(|fault| fault.row + 1 == self.lines.len())
+    }
+}
+
+/// Converts the rows of one file.
+pub(super) struct Conversion<'a> {
+    pub(super) table: FileTable,
+    /// The columns of the file that are read, and of those the refused ones at the end.
+    wanted: Vec<usize>,
+    defaults: Defaults,
+    /// The length of the bars in the name of the file.
+    named_length: Option<i64>,
+    /// When the file was written last.
+    written_at: Option<Millis>,
+    /// The sizes of contracts that the caller gives.
+    sizes: &'a ContractSizes,
+    seen: Occurrences,
+    markets: HashMap<(String, String), Result<FileMarket, RowReason>>,
+    /// Last open interest of each contract of a ticker, with its time.
+    last: HashMap<String, (Decimal, Millis)>,
+}
+
+/// Column, reason and value of a fault.
+type RowReason = (&'static str, String, String);
+
+impl<'a> Conversion<'a> {
+    /// Prepares the conversion; the error says which information is missing.
+    pub(super) fn new(
+        table: FileTable,
+        name: &FileName,
+        exchange: Option<&str>,
+        sizes: &'a ContractSizes,
+        written_at: Option<Millis>,
+    ) -> Result<Self, String> {
+        let layout = table.layout;
+        let kind = layout.format.kind();
+        let has = |ours: &str| {
+            table
+                .columns
+                .iter()
+                .any(|(name, _)| column_of(name) == Some(ours))
+        };
+        let of_klines = (layout.format == Format::BinanceKlines).then_some("binance");
+        let exchange = layout
+            .exchange
+            .or(exchange)
+            .or(of_klines)
+            .map(exchange_name);
+        if exchange.is_none() && !has("exchange") && kind != TableKind::Positions {
+            return Err(
+                "nothing names the exchange of its rows: give exchange=, or a column \"exchange\""
+                    .to_owned(),
+            );
+        }
+        let is_named = layout.is_named_by_file || name.symbol_or_given().is_some();
+        if !has("symbol") && !has("coin") && !is_named && kind != TableKind::Positions {
+            return Err(
+                "no symbol is known: name the file after it, as BTC_USDT-5m.csv".to_owned(),
+            );
+        }
+        let refused = layout.refused.iter();
+        let refused = refused.filter_map(|rule| place(&table.header, rule.column));
+        let columns = table.columns.iter().map(|(_, place)| *place);
+        Ok(Self {
+            wanted: columns.chain(refused).collect(),
+            defaults: Defaults {
+                unit: unit(&table, name, exchange.as_deref()),
+                exchange,
+                symbol: if layout.is_named_by_file {
+                    name.contract_or_given()
+                } else {
+                    name.symbol_or_given()
+                },
+                interval: name.interval(),
+                side_of_order: layout.side == SideMeaning::Order,
+                needs_exchange: true,
+                needs_exact: true,
+            },
+            named_length: name.interval(),
+            written_at,
+            sizes,
+            seen: Occurrences::new(),
+            markets: HashMap::new(),
+            last: HashMap::new(),
+            table,
+        })
+    }
+
+    /// The indexes of the columns of the file that are read.
+    pub(super) fn wanted(&self) -> &[usize] {
+        &self.wanted
+    }
+
+    /// Converts the first rows, to find faults of the whole file.
+    pub(super) fn check(&mut self, batch: FileBatch) -> Result<(), String> {
+        let is_stated = self.table.columns.iter().any(|(name, _)| {
+            name == "last_instant" || matches!(column_of(name), Some("interval" | "closes_at"))
+        });
+        let needs_length = matches!(self.table.layout.label, Label::End | Label::Start);
+        let batch = self.convert(batch)?;
+        let times = match &batch.rows {
+            TableRows::Bars(read) => {
+                if let Some(named) = self.named_length.filter(|_| !is_stated)
+                    && let Some(why) = other_length(&read.columns, named)
+                {
+                    return Err(why);
+                }
+                spacing(
+                    &read.columns.exchange,
+                    &read.columns.symbol,
+                    &read.columns.timestamp,
+                )
+            }
+            TableRows::OpenInterest(read) => spacing(
+                &read.columns.exchange,
+                &read.columns.symbol,
+                &read.columns.timestamp,
+            ),
+            _ => None,
+        };
+        if needs_length && self.defaults.interval.is_none() {
+            let length = times.filter(|length| length % Millis::MINUTE == 0);
+            if length.is_none() {
+                return Err(format!(
+                    "the bar interval is unknown: {}",
+                    crate::tables::HOW
+                ));
+            }
+            self.defaults.interval = length;
+        }
+        self.seen = Occurrences::new();
+        self.last.clear();
+        Ok(())
+    }
+
+    /// The length of bars that do not state it, which [`check`](Self::check) may find.
+    pub(super) fn length(&self) -> Option<i64> {
+        self.defaults.interval
+    }
+
+    /// Sets the length of bars that do not state it.
+    pub(super) fn set_length(&mut self, length: Option<i64>) {
+        self.defaults.interval = length;
+    }
+
+    /// Converts a batch; the error is a fault of a column.
+    pub(super) fn convert(&mut self, batch: FileBatch) -> Result<ConvertedBatch, String> {
+        let FileBatch { columns, lines, .. } = batch;
+        let rows = lines.len();
+        let layout = self.table.layout;
+        let (ours, others) = columns
+            .split_at_checked(self.table.columns.len())
+            .unwrap_or((&columns, &[]));
+        let mut faults = self.refused(others, rows);
+        let names = self.table.columns.iter().map(|(name, _)| name.clone());
+        let mut found: Vec<(String, InputCells)> = names
+            .zip(ours.iter().cloned().map(InputCells::Arrow))
+            .collect();
+        if layout.clock == Clock::AnyEpoch {
+            read_times(&mut found, &mut faults);
+        }
+        let is_order_price = average_or_order(&mut found);
+        self.coins_of_coin_margined(&mut found);
+        let mut skipped = Vec::new();
+        if layout.format == Format::HyperliquidFills {
+            skipped = skipped_fills(&found, rows);
+            fills(&mut found, &mut faults);
+        }
+        let mut goes_on = || true;
+        let mut count = ConvertedBatch {
+            rows: TableRows::Positions(Vec::new()),
+            lines,
+            skipped: 0,
+            repeated: 0,
+        };
+        let kind = layout.format.kind();
+        if kind == TableKind::Positions {
+            count.rows = TableRows::Positions(found);
+            return Ok(count);
+        }
+        let table = RawTable::new(found).map_err(|fault| column_fault(&fault))?;
+        let table = table.with_names(self.table.header.clone());
+        let stopped = || "the reading was stopped".to_owned();
+        match kind {
+            TableKind::Orders => {
+                let read = read_orders(&table, &self.defaults, &mut goes_on);
+                let read = read
+                    .map_err(|fault| column_fault(&fault))?
+                    .ok_or_else(stopped)?;
+                let mut read = read;
+                explain(&mut read.faults, &mut faults);
+                faults.extend(self.order_faults(&table, &mut read, &is_order_price));
+                let (read, dropped) = without(read, &faults, &skipped, |orders, rows| {
+                    let unvalued = rows.iter();
+                    let unvalued = unvalued.filter_map(|row| orders.is_unvalued.get(*row).copied());
+                    UnvaluedOrders {
+                        given: take_orders(&orders.given, rows),
+                        is_unvalued: unvalued.collect(),
+                        unit: orders.unit,
+                    }
+                });
+                count.skipped = dropped;
+                count.rows = TableRows::Orders(read);
+            }
+            TableKind::Bars => {
+                let read = read_bars(&table, &self.defaults, &mut goes_on);
+                let mut read = read
+                    .map_err(|fault| column_fault(&fault))?
+                    .ok_or_else(stopped)?;
+                explain(&mut read.faults, &mut faults);
+                self.bar_faults(&mut read, &mut faults);
+                let (read, _) = without(read, &faults, &skipped, BarColumns::take);
+                count.rows = TableRows::Bars(read);
+            }
+            _ => {
+                let read = read_interest(&table, &self.defaults, &mut goes_on);
+                let mut read = read
+                    .map_err(|fault| column_fault(&fault))?
+                    .ok_or_else(stopped)?;
+                explain(&mut read.faults, &mut faults);
+                let unchanged = self.interest_faults(&table, &mut read, &mut faults);
+                let (read, dropped) = without(read, &faults, &unchanged, InterestColumns::take);
+                count.repeated = dropped;
+                count.rows = TableRows::OpenInterest(read);
+            }
+        }
+        Ok(count)
+    }
+
+    /// The faults of rows that the layout refuses.
+    fn refused(&self, columns: &[ArrayRef], rows: usize) -> BTreeMap<usize, RowReason> {
+        let mut faults = BTreeMap::new();
+        let rules = self.table.layout.refused.iter();
+        let rules = rules.filter_map(|rule| {
+            let found = place(&self.table.header, rule.column)?;
+            Some((rule, self.table.header.get(found)?))
+        });
+        for ((rule, _), column) in rules.zip(columns) {
+            let cells = InputCells::Arrow(column.clone());
+            for row in 0..rows {
+                let word = match boolean(column, row) {
+                    Some(is) => is.to_string(),
+                    None => text(&cells.at(row)),
+                };
+                let is = |words: &[&str]| {
+                    words
+                        .iter()
+                        .any(|one| one.eq_ignore_ascii_case(word.trim()))
+                };
+                if is(rule.refused) || !rule.allowed.is_empty() && !is(rule.allowed) {
+                    let name = rule.column.first().copied().unwrap_or_default();
+                    faults.insert(row, (name, rule.reason.to_owned(), word));
+                }
+            }
+        }
+        faults
+    }
+
+    /// Replaces the amount of coin-margined contracts of Binance by the column that has their coins.
+    fn coins_of_coin_margined(&self, found: &mut Vec<(String, InputCells)>) {
+        let layout = self.table.layout;
+        let exchange = self.defaults.exchange.as_deref();
+        if layout.amount != AmountMeaning::Binance || exchange != Some("binance") {
+            return;
+        }
+        let Some(place) = found.iter().position(|(name, _)| name == "coins") else {
+            return;
+        };
+        let (_, coins) = found.swap_remove(place);
+        let names = ["volume", "open_interest"];
+        let symbols = found.iter().position(|(name, _)| name == "symbol");
+        let of_row = |row: usize| {
+            if let Some((_, cells)) = symbols.and_then(|place| found.get(place)) {
+                return coin_margined(&text(&cells.at(row))).is_some();
+            }
+            let symbol = self.defaults.symbol.as_deref();
+            symbol.is_some_and(|symbol| coin_margined(symbol).is_some())
+        };
+        let are: Vec<bool> = (0..coins.len()).map(of_row).collect();
+        if are.contains(&true)
+            && let Some((_, cells)) = found
+                .iter_mut()
+                .find(|(name, _)| names.contains(&name.as_str()))
+        {
+            *cells = chosen(&are, &coins, cells);
+        }
+    }
+
+    /// The market of a row of a recording program.
+    fn market(&mut self, exchange: &str, contract: &str) -> Result<FileMarket, RowReason> {
+        let key = (exchange.to_owned(), contract.to_owned());
+        let layout = self.table.layout;
+        let market = self.markets.entry(key);
+        let sizes = self.sizes;
+        let made = || {
+            let mut market = FileMarket::of(&layout, exchange, contract)?;
+            let symbol = Symbol::read(contract).or_else(|| Symbol::read(&market.symbol));
+            if let (UnitSize::Unknown, Some(symbol)) = (market.unit, symbol) {
+                let of = (market.exchange, contract, &symbol);
+                market.unit = match sizes.counted(AmountUnit::Contracts, of) {
+                    Ok(Counted::Base(size)) => UnitSize::Coins(size),
+                    Ok(Counted::Usd(worth)) => UnitSize::Usd(worth),
+                    _ => UnitSize::Unknown,
+                };
+            }
+            Ok(market)
+        };
+        market.or_insert_with(made).clone()
+    }
+
+    /// Whether the exchange and the symbol of a row are those of a recording program or of one exchange.
+    fn has_markets(&self) -> bool {
+        let layout = self.table.layout;
+        !layout.exchanges.is_empty()
+            || layout.exchange.is_some() && layout.format.kind() == TableKind::Orders
+    }
+
+    /// Completes orders of a table: keys, contracts and kinds of price that are not given.
+    fn complete(&mut self, orders: &mut GivenOrders, contracts: &Labels) {
+        let rows = orders.timestamp.len();
+        let mut keys = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let contract = contracts.get(row).unwrap_or_default();
+            let exchange = orders.exchange.get(row).unwrap_or_default();
+            let given = orders.dedupe_key.as_ref().and_then(|keys| keys.get(row));
+            keys.push(match given.filter(|key| !key.is_empty()) {
+                Some(given) => given.clone(),
+                None => self
+                    .seen
+                    .repeated(exchange, contract, values(orders, row))
+                    .unwrap_or_default(),
+            });
+        }
+        let blank = || std::iter::repeat_n("", rows).collect::<Labels>();
+        orders.coin.get_or_insert_with(blank);
+        orders.group_id.get_or_insert_with(blank);
+        let kinds = given_or(orders.price_kind.as_ref(), rows, |_| UNKNOWN_PRICE);
+        orders.price_kind = Some(kinds);
+        let natives = given_or(orders.native_id.as_ref(), rows, |row| {
+            contracts.get(row).unwrap_or_default()
+        });
+        orders.native_id = Some(natives);
+        orders.completeness = Some(vec![Completeness::Unknown; rows]);
+        orders.dedupe_key = Some(keys);
+    }
+
+    /// Completes orders: their market, quantity and value, key and kind of price. Returns the faults.
+    fn order_faults(
+        &mut self,
+        table: &RawTable,
+        read: &mut ReadRows<UnvaluedOrders>,
+        is_order_price: &[bool],
+    ) -> BTreeMap<usize, RowReason> {
+        let mut faults = BTreeMap::new();
+        let layout = self.table.layout;
+        let UnvaluedOrders {
+            given: orders,
+            is_unvalued,
+            ..
+        } = &mut read.columns;
+        let contracts = orders.symbol.clone();
+        if !self.has_markets() {
+            self.complete(orders, &contracts);
+            return faults;
+        }
+        let rows = orders.timestamp.len();
+        let mut keys = vec![String::new(); rows];
+        let mut made = MarketColumns::default();
+        for (row, key) in keys.iter_mut().enumerate() {
+            let place = read.places.get(row).copied().unwrap_or_default();
+            let contract = contracts.get(row).unwrap_or_default();
+            let exchange = orders.exchange.get(row).unwrap_or_default();
+            let known = made.same(row, &orders.exchange, &contracts);
+            let market = known.cloned().unwrap_or_else(|| {
+                let market = match FileMarket::unreadable(&layout, exchange) {
+                    Some(why) => Err(("price", why.to_owned(), exchange.to_owned())),
+                    None => self.market(exchange, contract),
+                };
+                made.remember(row, &orders.exchange, &contracts, market.clone());
+                market
+            });
+            let (side, at, amount, price) = values(orders, row);
+            let market = match market {
+                Ok(market) => market,
+                Err(fault) => {
+                    faults.insert(place, fault);
+                    made.push(None, amount, None);
+                    continue;
+                }
+            };
+            let amounts = market.unit.amounts(amount, price);
+            let is_sound = amount > Decimal::ZERO && price > Decimal::ZERO;
+            let (qty, value) = match amounts {
+                Ok(amounts) => amounts,
+                // The rules refuse such a price or quantity.
+                Err(_) if !is_sound => (amount, None),
+                Err(why) => {
+                    faults.insert(place, ("qty", why.to_owned(), contract.to_owned()));
+                    (amount, None)
+                }
+            };
+            if market.is_side_of_position
+                && let Some(side) = orders.side.get_mut(row)
+            {
+                *side = match side {
+                    Side::Long => Side::Short,
+                    Side::Short => Side::Long,
+                };
+            }
+            let is_order = is_order_price.get(place) == Some(&true);
+            let paid = if is_order { Decimal::ZERO } else { price };
+            *key = order_key(
+                layout.key,
+                (table, place),
+                contract,
+                (side, at, amount, price),
+                paid,
+            );
+            // Without an id, equal lines are distinct orders.
+            if matches!(layout.key, OrderKey::Id(_))
+                && id_of(table, place).is_none()
+                && let Some(times) = self
+                    .seen
+                    .count(exchange, contract, (side, at, amount, price))
+            {
+                *key = numbered(std::mem::take(key), times);
+            }
+            let kind = if is_order {
+                Some("order")
+            } else {
+                market.price_kind.map(Vocabulary::name)
+            };
+            made.kind(kind);
+            made.push(Some(&market), qty, value);
+        }
+        made.put(orders, is_unvalued);
+        orders.group_id = Some(std::iter::repeat_n("", rows).collect());
+        orders.native_id = Some(contracts);
+        orders.dedupe_key = Some(keys);
+        faults
+    }
+
+    /// Converts the volume and the label of bars, and finds faults.
+    fn bar_faults(
+        &mut self,
+        read: &mut ReadRows<BarColumns>,
+        faults: &mut BTreeMap<usize, RowReason>,
+    ) {
+        let layout = self.table.layout;
+        let bars = &mut read.columns;
+        let mut volumes = Vec::new();
+        for row in 0..bars.timestamp.len() {
+            let place = read.places.get(row).copied().unwrap_or_default();
+            if layout.amount == AmountMeaning::Usd {
+                let [high, low, usd] =
+                    [&bars.high, &bars.low, &bars.volume].map(|one| one.get(row));
+                let volume = in_coins(usd, high, low);
+                if volume.is_none() {
+                    let reason = "does not fit a decimal in coins".to_owned();
+                    let shown = usd.unwrap_or_default().to_string();
+                    faults.insert(place, ("volume_usd", reason, shown));
+                }
+                volumes.push(volume.unwrap_or_default());
+            }
+            if layout.label == Label::End
+                && let (Some(at), Some(interval)) = (
+                    bars.timestamp.get_mut(row),
+                    bars.interval
+                        .get(row)
+                        .copied()
+                        .flatten()
+                        .or(self.defaults.interval),
+                )
+            {
+                *at = at.back(interval);
+            }
+            let at = bars.timestamp.get(row).copied().unwrap_or_default();
+            let interval = bars.interval.get(row).copied().flatten();
+            if let (Some(written), Some(interval)) = (self.written_at, interval)
+                && at <= written
+                && written < at.on(interval)
+            {
+                let reason = "the bar was still open when the file was written".to_owned();
+                faults.insert(place, ("timestamp", reason, at.to_string()));
+            }
+        }
+        if layout.amount == AmountMeaning::Usd {
+            bars.volume = volumes.into_iter().collect();
+        }
+        if !layout.exchanges.is_empty() {
+            let found = (bars.exchange.clone(), bars.symbol.clone());
+            bars.exchange = self.own_exchanges(&found, &read.places, faults, true);
+        }
+    }
+
+    /// The exchanges of rows of a recording program. Rows of which the amount is not in coins are faulty if `in_coins`.
+    fn own_exchanges(
+        &mut self,
+        (exchanges, contracts): &(Labels, Labels),
+        places: &[usize],
+        faults: &mut BTreeMap<usize, RowReason>,
+        in_coins: bool,
+    ) -> Labels {
+        let mut own = Labels::default();
+        for (row, place) in places.iter().enumerate() {
+            let contract = contracts.get(row).unwrap_or_default();
+            let market = self.market(exchanges.get(row).unwrap_or_default(), contract);
+            own.push(market.as_ref().map_or("", |market| market.exchange));
+            match market {
+                Err(fault) => {
+                    faults.insert(*place, fault);
+                }
+                Ok(market) if in_coins && market.unit != UnitSize::Coins(Decimal::ONE) => {
+                    faults.insert(
+                        *place,
+                        ("volume", UNKNOWN_SIZE.to_owned(), contract.to_owned()),
+                    );
+                }
+                Ok(_) => {}
+            }
+        }
+        own
+    }
+
+    /// Converts amount and label of readings, and finds faults. Returns the rows that repeat the reading before.
+    fn interest_faults(
+        &mut self,
+        table: &RawTable,
+        read: &mut ReadRows<InterestColumns>,
+        faults: &mut BTreeMap<usize, RowReason>,
+    ) -> Vec<usize> {
+        let layout = self.table.layout;
+        let mut unchanged = Vec::new();
+        let readings = &mut read.columns;
+        for at in &mut readings.timestamp {
+            match layout.label {
+                Label::Start => *at = at.on(self.defaults.interval.unwrap_or_default()),
+                Label::Moved(from, by) if *at >= from => *at = at.on(by),
+                _ => {}
+            }
+        }
+        if layout.label != Label::Instant && readings.received_at.is_some() {
+            readings.received_at = Some(readings.timestamp.clone());
+        }
+        if layout.exchanges.is_empty() {
+            return unchanged;
+        }
+        let found = (readings.exchange.clone(), readings.symbol.clone());
+        readings.exchange = self.own_exchanges(&found, &read.places, faults, false);
+        let is_ticker = layout.format == Format::TardisDerivativeTicker;
+        let mut coins = DecimalColumn::with_capacity(read.places.len());
+        for (row, place) in read.places.iter().enumerate() {
+            let amount = readings.open_interest.get(row).unwrap_or_default();
+            let contract = found.1.get(row).unwrap_or_default();
+            let at = readings.timestamp.get(row).copied().unwrap_or_default();
+            let is_known = |(known, before): &(Decimal, Millis)| {
+                *known == amount && at.0.saturating_sub(before.0) < FRESH
+            };
+            if is_ticker && self.last.get(contract).is_some_and(is_known) {
+                unchanged.push(*place);
+                coins.push(amount);
+                continue;
+            }
+            let market = self.market(found.0.get(row).unwrap_or_default(), contract);
+            let price = ["mark_price", "last_price"].into_iter().find_map(|name| {
+                let price = exact_cell(&table.get(name)?.at(*place))?;
+                (price > Decimal::ZERO).then_some(price)
+            });
+            let made = market.map(|market| market.unit.amounts(amount, price.unwrap_or_default()));
+            match made {
+                Ok(Ok((made, _))) => coins.push(made),
+                Ok(Err(why)) => {
+                    coins.push(Decimal::ZERO);
+                    faults.insert(
+                        *place,
+                        ("open_interest", why.to_owned(), contract.to_owned()),
+                    );
+                }
+                Err(_) => coins.push(Decimal::ZERO),
+            }
+            if is_ticker && !faults.contains_key(place) {
+                self.last.insert(contract.to_owned(), (amount, at));
+            }
+        }
+        readings.open_interest = coins.into();
+        unchanged
+    }
+}
+
+/// The given cells of a column; `other` gives those that are blank or missing.
+fn given_or<'a>(
+    given: Option<&'a Labels>,
+    rows: usize,
+    other: impl Fn(usize) -> &'a str,
+) -> Labels {
+    let cell = |row: usize| given.and_then(|given| given.get(row));
+    (0..rows)
+        .map(|row| {
+            cell(row)
+                .filter(|cell| !cell.is_empty())
+                .unwrap_or_else(|| other(row))
+        })
+        .collect()
+}
+
+/// The id of an order in its file.
+fn id_of(table: &RawTable, row: usize) -> Option<String> {
+    let id = table.get("id").map(|cells| text(&cells.at(row)));
+    id.filter(|id| !id.trim().is_empty() && id != "None")
+}
+
+/// The key of an order in a file of a recording program or of one exchange; `paid` is the average price, if any.
+fn order_key(
+    key: OrderKey,
+    (table, row): (&RawTable, usize),
+    contract: &str,
+    (side, at, amount, price): OrderValues,
+    paid: Decimal,
+) -> String {
+    let word = if side == Side::Long { "sell" } else { "buy" };
+    let cell = |name: &str| table.get(name).map(|cells| text(&cells.at(row)));
+    match (key, id_of(table, row)) {
+        (OrderKey::Id("hyperliquid"), Some(id)) => {
+            let side = if side == Side::Long { 'A' } else { 'B' };
+            format!("hyperliquid|{contract}|{id}|{side}")
+        }
+        (OrderKey::Id(writer), Some(id)) => format!("{writer}|{contract}|{id}"),
+        (OrderKey::Id("tardis"), None) => {
+            let micros = cell("timestamp_text").unwrap_or_else(|| at.0.to_string());
+            format!("tardis|{contract}|{word}|{micros}|{amount}|{price}")
+        }
+        (OrderKey::Id(writer), None) => {
+            format!("{writer}|{contract}|{word}|{}|{amount}|{price}", at.0)
+        }
+        (OrderKey::Binance, _) => {
+            let word = word.to_uppercase();
+            format!("binance|{contract}|{word}|{}|{amount}|{paid}", at.0)
+        }
+        (OrderKey::Values, _) => String::new(),
+    }
+}
+
+/// Columns of orders that come from their markets.
+#[derive(Default)]
+struct MarketColumns {
+    exchange: Labels,
+    symbol: Labels,
+    coin: Labels,
+    price_kind: Labels,
+    completeness: Vec<Completeness>,
+    qty: DecimalColumn,
+    value_usd: DecimalColumn,
+    is_unvalued: Vec<bool>,
+    /// Markets by the codes of exchange and contract.
+    known: HashMap<(u32, u32), Result<FileMarket, RowReason>>,
+}
+
+impl MarketColumns {
+    fn codes(row: usize, exchanges: &Labels, contracts: &Labels) -> (u32, u32) {
+        let code = |labels: &Labels| labels.codes().get(row).copied().unwrap_or_default();
+        (code(exchanges), code(contracts))
+    }
+
+    fn same(
+        &self,
+        row: usize,
+        exchanges: &Labels,
+        contracts: &Labels,
+    ) -> Option<&Result<FileMarket, RowReason>> {
+        self.known.get(&Self::codes(row, exchanges, contracts))
+    }
+
+    fn remember(
+        &mut self,
+        row: usize,
+        exchanges: &Labels,
+        contracts: &Labels,
+        market: Result<FileMarket, RowReason>,
+    ) {
+        self.known
+            .insert(Self::codes(row, exchanges, contracts), market);
+    }
+
+    fn kind(&mut self, kind: Option<&str>) {
+        self.price_kind.push(kind.unwrap_or(UNKNOWN_PRICE));
+    }
+
+    fn push(&mut self, market: Option<&FileMarket>, qty: Decimal, value: Option<Decimal>) {
+        if market.is_none() {
+            self.kind(None);
+        }
+        self.exchange
+            .push(market.map_or("", |market| market.exchange));
+        self.symbol.push(market.map_or("", |market| &market.symbol));
+        self.coin.push(market.map_or("", |market| &market.coin));
+        self.completeness
+            .push(market.map_or(Completeness::Unknown, |market| market.completeness));
+        self.qty.push(qty);
+        self.value_usd.push(value.unwrap_or_default());
+        self.is_unvalued.push(value.is_none());
+    }
+
+    fn put(self, orders: &mut GivenOrders, is_unvalued: &mut Vec<bool>) {
+        orders.exchange = self.exchange;
+        orders.symbol = self.symbol;
+        orders.coin = Some(self.coin);
+        orders.price_kind = Some(self.price_kind);
+        orders.completeness = Some(self.completeness);
+        orders.qty = self.qty;
+        orders.value_usd = self.value_usd;
+        *is_unvalued = self.is_unvalued;
+    }
+}
+
+/// The unit of the amounts of a file.
+fn unit(table: &FileTable, name: &FileName, exchange: Option<&str>) -> AmountUnit {
+    let layout = table.layout;
+    let kind = layout.format.kind();
+    let is_of_ccxt = layout.format == Format::CcxtOhlcv || name.is_of_ccxt();
+    let is_one = exchange.is_some_and(|exchange| IN_CONTRACTS.contains(&exchange));
+    match layout.amount {
+        AmountMeaning::Unstated if kind == TableKind::Bars && is_of_ccxt && is_one => {
+            AmountUnit::Contracts
+        }
+        AmountMeaning::Unstated => AmountUnit::Unstated,
+        AmountMeaning::Binance if kind == TableKind::Orders && layout.exchange.is_none() => {
+            AmountUnit::Published
+        }
+        // Amounts of the other formats are converted to coins here.
+        _ => AmountUnit::Base,
+    }
+}
+
+/// Side, time, quantity and price of an order, without trailing zeros.
+fn values(orders: &GivenOrders, row: usize) -> OrderValues {
+    let number = |column: &DecimalColumn| column.get(row).unwrap_or_default().normalize();
+    (
+        orders.side.get(row).copied().unwrap_or(Side::Long),
+        orders.timestamp.get(row).copied().unwrap_or_default(),
+        number(&orders.qty),
+        number(&orders.price),
+    )
+}
+
+/// Leaves out faulty rows, adds their faults, and leaves out rows to `skip`. Also returns the number of these.
+fn without<T>(
+    mut read: ReadRows<T>,
+    faults: &BTreeMap<usize, RowReason>,
+    skip: &[usize],
+    take: impl FnOnce(&T, &[usize]) -> T,
+) -> (ReadRows<T>, u64) {
+    let is_skipped = |place: &usize| skip.binary_search(place).is_ok();
+    let before = read.places.len() + read.faults.len();
+    if !faults.is_empty() || !skip.is_empty() {
+        let places = read.places.iter().enumerate();
+        let good: Vec<usize> = places
+            .filter(|(_, place)| !faults.contains_key(place) && !is_skipped(place))
+            .map(|(row, _)| row)
+            .collect();
+        read.faults
+            .retain(|fault| !faults.contains_key(&fault.row) && !is_skipped(&fault.row));
+        read.faults
+            .extend(faults.iter().filter(|(row, _)| !is_skipped(row)).map(
+                |(row, (column, reason, shown))| {
+                    RowFault::new(*row, column, reason.clone(), shown.clone())
+                },
+            ));
+        if good.len() < read.places.len() {
+            read.columns = take(&read.columns, &good);
+            let places = good.iter().filter_map(|row| read.places.get(*row).copied());
+            read.places = places.collect();
+        }
+    }
+    let after = read.places.len() + read.faults.len();
+    (read, before.saturating_sub(after) as u64)
+}
+
+/// Replaces the fault of a missing time by the reason why the cell is none.
+fn explain(found: &mut [RowFault], faults: &mut BTreeMap<usize, RowReason>) {
+    faults.retain(|row, (column, reason, shown)| {
+        if *column != "timestamp" && *column != "received_at" {
+            return true;
+        }
+        let known = found.iter_mut().find(|fault| fault.row == *row);
+        match known {
+            Some(fault) if fault.column == *column => {
+                reason.clone_into(fault.reason.to_mut());
+                shown.clone_into(&mut fault.shown);
+                false
+            }
+            // Another cell of the row is faulty, too.
+            Some(_) => false,
+            None => true,
+        }
+    });
+}
+
+/// The message for a fault of a column.
+fn column_fault(fault: &ColumnFault) -> String {
+    format!("column {:?} {}", fault.column, fault.message)
+}
+
+/// The commonest distance between the rows of a series.
+fn spacing(exchanges: &Labels, symbols: &Labels, times: &[Millis]) -> Option<i64> {
+    let mut spacings = crate::tables::Spacings::default();
+    for (series, at) in exchanges.iter().zip(symbols.iter()).zip(times) {
+        spacings.add(series, *at);
+    }
+    spacings.overall().map(|spacing| spacing.commonest)
+}
+
+/// Reads the columns of times of which the size gives the unit.
+fn read_times(found: &mut Vec<(String, InputCells)>, faults: &mut BTreeMap<usize, RowReason>) {
+    let date = found.iter().position(|(name, _)| name == "date");
+    let date = date.map(|place| found.swap_remove(place).1);
+    let mut text_of_time = None;
+    for (name, cells) in &mut *found {
+        let (ours, later) = match name.as_str() {
+            "timestamp" => ("timestamp", 0),
+            "received_at" => ("received_at", 0),
+            // The last instant of a bar is a millisecond or a microsecond before its end.
+            "last_instant" => ("closes_at", 1),
+            _ => continue,
+        };
+        let mut times = Vec::with_capacity(cells.len());
+        for row in 0..cells.len() {
+            let cell = cells.at(row);
+            let at = match &cell {
+                InputCell::Instant(at) => Some(Millis(*at)),
+                InputCell::Int(at) => any_instant(&at.to_string()),
+                cell if cell.is_missing() => None,
+                cell => any_instant(text(cell).trim()),
+            };
+            let dated = || any_instant(&text(&date.as_ref()?.at(row)));
+            let at = at.or_else(|| (ours == "timestamp").then(dated).flatten());
+            if at.is_none() && !cell.is_missing() {
+                let reason = "not an instant (an epoch, or ISO 8601)".to_owned();
+                faults.insert(row, (ours, reason, text(&cell)));
+            }
+            times.push(at.map_or(i64::MIN, |at| at.on(later).0));
+        }
+        let was = std::mem::replace(cells, InputCells::Instants(times));
+        if ours == "timestamp" {
+            text_of_time = Some(was);
+        }
+        ours.clone_into(name);
+    }
+    found.extend(text_of_time.map(|cells| ("timestamp_text".to_owned(), cells)));
+}
+
+/// Replaces an average price of 0 by the price of the order. Returns for each row whether it was replaced.
+fn average_or_order(found: &mut Vec<(String, InputCells)>) -> Vec<bool> {
+    let Some(place) = found.iter().position(|(name, _)| name == "order_price") else {
+        return Vec::new();
+    };
+    let (_, ordered) = found.swap_remove(place);
+    let Some((_, paid)) = found.iter_mut().find(|(name, _)| name == "price") else {
+        return Vec::new();
+    };
+    let is_zero = |row: usize| exact_cell(&paid.at(row)).is_some_and(|paid| paid.is_zero());
+    let are: Vec<bool> = (0..ordered.len()).map(is_zero).collect();
+    if are.contains(&true) {
+        *paid = chosen(&are, &ordered, paid);
+    }
+    are
+}
+
+/// The cells of `one` where `are` says so, else those of `other`, as text.
+fn chosen(are: &[bool], one: &InputCells, other: &InputCells) -> InputCells {
+    let cells = are.iter().enumerate().map(|(row, is)| {
+        let cells = if *is { one } else { other };
+        text(&cells.at(row))
+    });
+    let cells: StringArray = cells.map(Some).collect();
+    InputCells::Arrow(Arc::new(cells))
+}
+
+fn boolean(column: &ArrayRef, row: usize) -> Option<bool> {
+    let booleans: &BooleanArray = column.as_boolean_opt()?;
+    (row < booleans.len() && booleans.is_valid(row)).then(|| booleans.value(row))
+}
+
+/// The fills that are no liquidation, or of an account that was deleveraged.
+fn skipped_fills(found: &[(String, InputCells)], rows: usize) -> Vec<usize> {
+    let column = |wanted: &str| {
+        found
+            .iter()
+            .find(|(name, _)| name == wanted)
+            .map(|(_, cells)| cells)
+    };
+    let liquidated = column("is_liquidation");
+    let direction = column("direction");
+    (0..rows)
+        .filter(|row| {
+            let is_none = liquidated.is_some_and(|cells| match cells {
+                InputCells::Arrow(array) => boolean(array, *row) != Some(true),
+                cells => text(&cells.at(*row)) != "true",
+            });
+            is_none || direction.is_some_and(|cells| text(&cells.at(*row)) == DELEVERAGED)
+        })
+        .collect()
+}
+
+/// Reads the side of fills, and finds faults of their coin and side.
+fn fills(found: &mut [(String, InputCells)], faults: &mut BTreeMap<usize, RowReason>) {
+    let column = |wanted: &str| {
+        found
+            .iter()
+            .find(|(name, _)| name == wanted)
+            .map(|(_, cells)| cells)
+    };
+    let cell = |name: &str, row: usize| {
+        column(name).map_or_else(String::new, |cells| text(&cells.at(row)))
+    };
+    let rows = column("side").map_or(0, InputCells::len);
+    let mut sides = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let (coin, quote) = (cell("symbol", row), cell("quote", row));
+        let before = column("start_position").and_then(|cells| exact_cell(&cells.at(row)));
+        let word = cell("side", row);
+        let mut fault = |column: &'static str, reason: &str, shown: &str| {
+            faults
+                .entry(row)
+                .or_insert((column, reason.to_owned(), shown.to_owned()));
+        };
+        if coin.contains(':') || !quote.is_empty() && quote != "USDC" {
+            fault(
+                "coin",
+                "the quote currency of this builder's market is unknown",
+                &coin,
+            );
+        } else if coin.contains(['/', '@', '#', '+']) {
+            fault("coin", "not a perpetual contract", &coin);
+        }
+        let side = match (word.as_str(), before) {
+            ("A" | "sell", Some(before)) if before > Decimal::ZERO => "SELL",
+            ("B" | "buy", Some(before)) if before < Decimal::ZERO => "BUY",
+            ("A" | "B" | "sell" | "buy", Some(before)) => {
+                let reason = "the fill does not close the position";
+                fault("startPosition", reason, &format!("{word} of {before}"));
+                "BUY"
+            }
+            ("A" | "B" | "sell" | "buy", None) => {
+                fault(
+                    "startPosition",
+                    "not an exact decimal",
+                    &cell("start_position", row),
+                );
+                "BUY"
+            }
+            (other, _) => {
+                fault("side", "not A or B", other);
+                "BUY"
+            }
+        };
+        sides.push(Some(side));
+    }
+    let sides: StringArray = sides.into_iter().collect();
+    if let Some((_, cells)) = found.iter_mut().find(|(name, _)| name == "side") {
+        *cells = InputCells::Arrow(Arc::new(sides));
+    }
+}
+
+/// Converts a volume in USD to coins, at the midpoint of high and low.
+fn in_coins(usd: Option<Decimal>, high: Option<Decimal>, low: Option<Decimal>) -> Option<Decimal> {
+    let middle = high?.checked_add(low?)?.checked_div(Decimal::TWO)?;
+    let coins = usd?.checked_div(middle)?.round_dp(PLACES);
+    Some(coins.normalize())
+}
