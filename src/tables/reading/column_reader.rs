@@ -155,12 +155,12 @@ impl<'a> ColumnReader<'a> {
         }
     }
 
-    /// Reads the coins of orders; blank where the column has the currency in which the contract settles.
+    /// Reads the coins of orders; blank where the symbol says more than the column.
     pub(super) fn coins(&mut self, symbols: &Labels) -> Labels {
         let coins = self.names("coin", true);
         let blank = |(symbol, coin): (&str, &'_ str)| {
             let symbol = Symbol::read(symbol);
-            symbol.is_some_and(|symbol| settles_in(&symbol, coin))
+            symbol.is_some_and(|symbol| is_less_exact(&symbol, coin))
         };
         let pairs = || symbols.iter().zip(coins.iter());
         if !pairs().any(blank) {
@@ -522,16 +522,17 @@ impl ColumnReader<'_> {
     }
 }
 
-/// Whether a coin is the currency in which the contract is quoted or settles, as in the columns of some exchanges.
-fn settles_in(symbol: &Symbol, coin: &str) -> bool {
-    symbol
-        .quote()
-        .is_some_and(|quote| quote == own_name(&coin.to_uppercase()))
+/// Whether a symbol is more exact than a coin: the coin is the currency in which the contract is quoted or settles, or it
+/// lacks the namespace, as `TSLA` for `xyz:TSLA`.
+fn is_less_exact(symbol: &Symbol, coin: &str) -> bool {
+    let coin = coin.to_uppercase();
+    let base = symbol.coin().split_once(':').map(|(_, base)| base);
+    base == Some(&coin) || symbol.quote().is_some_and(|quote| quote == own_name(&coin))
 }
 
 /// Whether a coin is another one than that of the symbol.
 fn is_other_coin(symbol: &Symbol, coin: &str) -> bool {
-    if coin.is_empty() || settles_in(symbol, coin) {
+    if coin.is_empty() || is_less_exact(symbol, coin) {
         return false;
     }
     let named = Symbol::read(coin);

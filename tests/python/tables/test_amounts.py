@@ -255,3 +255,11 @@ def test_a_change_of_unit_of_open_interest_opens_no_positions():
     flickered, explain = shares(flicker)
     assert flickered == pytest.approx(steady, abs=1e-6)
     assert explain["openInterestFactors"]["gate"] == pytest.approx(1.5)
+
+
+def test_a_coin_without_the_namespace_of_its_symbol_agrees_with_it():
+    row = order(exchange="hyperliquid", symbol="xyz:TSLA", coin="TSLA", price="300", qty="2")
+    market = liqdata.Market(orders=[row])
+    assert [each["coin"] for each in market.coins()] == [liqdata.symbols.parse("xyz:TSLA").coin]
+    with pytest.raises(BadQuery, match="another coin"):
+        liqdata.Market(orders=[row | {"coin": "NVDA"}])
