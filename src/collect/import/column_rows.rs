@@ -5,7 +5,8 @@ use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchReader};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::ArrowError;
 use parquet::arrow::ProjectionMask;
@@ -177,4 +178,10 @@ pub(super) fn text(cell: &InputCell<'_>) -> String {
         InputCell::Text(text) => text.clone().into_owned(),
         cell => cell.shown(),
     }
+}
+
+/// The truth value of a cell.
+pub(super) fn boolean(column: &ArrayRef, row: usize) -> Option<bool> {
+    let booleans: &BooleanArray = column.as_boolean_opt()?;
+    (row < booleans.len() && booleans.is_valid(row)).then(|| booleans.value(row))
 }

@@ -3,16 +3,20 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
+use arrow_array::{ArrayRef, StringArray};
 use rust_decimal::Decimal;
 
 use crate::archive::{Completeness, GivenOrders};
-use crate::collect::import::column_rows::text;
-use crate::collect::import::occurrence::{Occurrences, OrderValues, numbered};
+use crate::collect::import::column_rows::{boolean, text};
+use crate::collect::import::fills::{fills, skipped_fills};
+use crate::collect::import::occurrence::{Occurrences, numbered};
+use crate::collect::import::order_columns::{
+    MarketColumns, UNKNOWN_PRICE, given_or, id_of, order_key, values,
+};
+use crate::collect::import::refused::RowReason;
 use crate::feeds::dumps::{
-    AmountMeaning, Clock, DELEVERAGED, FileBatch, FileMarket, FileName, FileTable, Format, Label,
-    OrderKey, SideMeaning, UnitSize, any_instant, coin_margined, place,
+    AmountMeaning, Clock, FileBatch, FileMarket, FileName, FileTable, Format, Label, OrderKey,
+    SideMeaning, UnitSize, any_instant, coin_margined, place,
 };
 use crate::model::{DecimalColumn, Labels, Millis, Side, Symbol, Vocabulary, exchange_name};
 use crate::tables::{
@@ -25,8 +29,6 @@ use crate::tables::{
 const FRESH: i64 = 5 * Millis::MINUTE;
 /// Number of decimals of a volume in coins that is computed from USD.
 const PLACES: u32 = 8;
-/// The price kind of orders if their file format does not define it.
-const UNKNOWN_PRICE: &str = "unknown";
 /// Exchanges of which ccxt gives the volume of bars in contracts.
 const IN_CONTRACTS: [&str; 4] = ["bitmex", "gate", "kucoin", "mexc"];
 
@@ -82,9 +84,6 @@ pub(super) struct Conversion<'a> {
     /// Last open interest of each contract of a ticker, with its time.
     last: HashMap<String, (Decimal, Millis)>,
 }
-
-/// Column, reason and value of a fault.
-type RowReason = (&'static str, String, String);
 
 impl<'a> Conversion<'a> {
     /// Prepares the conversion; the error says which information is missing.
@@ -650,131 +649,6 @@ impl<'a> Conversion<'a> {
     }
 }
 
-/// The given cells of a column; `other` gives those that are blank or missing.
-fn given_or<'a>(
-    given: Option<&'a Labels>,
-    rows: usize,
-    other: impl Fn(usize) -> &'a str,
-) -> Labels {
-    let cell = |row: usize| given.and_then(|given| given.get(row));
-    (0..rows)
-        .map(|row| {
-            cell(row)
-                .filter(|cell| !cell.is_empty())
-                .unwrap_or_else(|| other(row))
-        })
-        .collect()
-}
-
-/// The id of an order in its file.
-fn id_of(table: &RawTable, row: usize) -> Option<String> {
-    let id = table.get("id").map(|cells| text(&cells.at(row)));
-    id.filter(|id| !id.trim().is_empty() && id != "None")
-}
-
-/// The key of an order in a file of a recording program or of one exchange; `paid` is the average price, if any.
-fn order_key(
-    key: OrderKey,
-    (table, row): (&RawTable, usize),
-    contract: &str,
-    (side, at, amount, price): OrderValues,
-    paid: Decimal,
-) -> String {
-    let word = if side == Side::Long { "sell" } else { "buy" };
-    let cell = |name: &str| table.get(name).map(|cells| text(&cells.at(row)));
-    match (key, id_of(table, row)) {
-        (OrderKey::Id("hyperliquid"), Some(id)) => {
-            let side = if side == Side::Long { 'A' } else { 'B' };
-            format!("hyperliquid|{contract}|{id}|{side}")
-        }
-        (OrderKey::Id(writer), Some(id)) => format!("{writer}|{contract}|{id}"),
-        (OrderKey::Id("tardis"), None) => {
-            let micros = cell("timestamp_text").unwrap_or_else(|| at.0.to_string());
-            format!("tardis|{contract}|{word}|{micros}|{amount}|{price}")
-        }
-        (OrderKey::Id(writer), None) => {
-            format!("{writer}|{contract}|{word}|{}|{amount}|{price}", at.0)
-        }
-        (OrderKey::Binance, _) => {
-            let word = word.to_uppercase();
-            format!("binance|{contract}|{word}|{}|{amount}|{paid}", at.0)
-        }
-        (OrderKey::Values, _) => String::new(),
-    }
-}
-
-/// Columns of orders that come from their markets.
-#[derive(Default)]
-struct MarketColumns {
-    exchange: Labels,
-    symbol: Labels,
-    coin: Labels,
-    price_kind: Labels,
-    completeness: Vec<Completeness>,
-    qty: DecimalColumn,
-    value_usd: DecimalColumn,
-    is_unvalued: Vec<bool>,
-    /// Markets by the codes of exchange and contract.
-    known: HashMap<(u32, u32), Result<FileMarket, RowReason>>,
-}
-
-impl MarketColumns {
-    fn codes(row: usize, exchanges: &Labels, contracts: &Labels) -> (u32, u32) {
-        let code = |labels: &Labels| labels.codes().get(row).copied().unwrap_or_default();
-        (code(exchanges), code(contracts))
-    }
-
-    fn same(
-        &self,
-        row: usize,
-        exchanges: &Labels,
-        contracts: &Labels,
-    ) -> Option<&Result<FileMarket, RowReason>> {
-        self.known.get(&Self::codes(row, exchanges, contracts))
-    }
-
-    fn remember(
-        &mut self,
-        row: usize,
-        exchanges: &Labels,
-        contracts: &Labels,
-        market: Result<FileMarket, RowReason>,
-    ) {
-        self.known
-            .insert(Self::codes(row, exchanges, contracts), market);
-    }
-
-    fn kind(&mut self, kind: Option<&str>) {
-        self.price_kind.push(kind.unwrap_or(UNKNOWN_PRICE));
-    }
-
-    fn push(&mut self, market: Option<&FileMarket>, qty: Decimal, value: Option<Decimal>) {
-        if market.is_none() {
-            self.kind(None);
-        }
-        self.exchange
-            .push(market.map_or("", |market| market.exchange));
-        self.symbol.push(market.map_or("", |market| &market.symbol));
-        self.coin.push(market.map_or("", |market| &market.coin));
-        self.completeness
-            .push(market.map_or(Completeness::Unknown, |market| market.completeness));
-        self.qty.push(qty);
-        self.value_usd.push(value.unwrap_or_default());
-        self.is_unvalued.push(value.is_none());
-    }
-
-    fn put(self, orders: &mut GivenOrders, is_unvalued: &mut Vec<bool>) {
-        orders.exchange = self.exchange;
-        orders.symbol = self.symbol;
-        orders.coin = Some(self.coin);
-        orders.price_kind = Some(self.price_kind);
-        orders.completeness = Some(self.completeness);
-        orders.qty = self.qty;
-        orders.value_usd = self.value_usd;
-        *is_unvalued = self.is_unvalued;
-    }
-}
-
 /// The unit of the amounts of a file.
 fn unit(table: &FileTable, name: &FileName, exchange: Option<&str>) -> AmountUnit {
     let layout = table.layout;
@@ -792,17 +666,6 @@ fn unit(table: &FileTable, name: &FileName, exchange: Option<&str>) -> AmountUni
         // Amounts of the other formats are converted to coins here.
         _ => AmountUnit::Base,
     }
-}
-
-/// Side, time, quantity and price of an order, without trailing zeros.
-fn values(orders: &GivenOrders, row: usize) -> OrderValues {
-    let number = |column: &DecimalColumn| column.get(row).unwrap_or_default().normalize();
-    (
-        orders.side.get(row).copied().unwrap_or(Side::Long),
-        orders.timestamp.get(row).copied().unwrap_or_default(),
-        number(&orders.qty),
-        number(&orders.price),
-    )
 }
 
 /// Leaves out faulty rows, adds their faults, and leaves out rows to `skip`. Also returns the number of these.
@@ -936,92 +799,6 @@ fn chosen(are: &[bool], one: &InputCells, other: &InputCells) -> InputCells {
     });
     let cells: StringArray = cells.map(Some).collect();
     InputCells::Arrow(Arc::new(cells))
-}
-
-fn boolean(column: &ArrayRef, row: usize) -> Option<bool> {
-    let booleans: &BooleanArray = column.as_boolean_opt()?;
-    (row < booleans.len() && booleans.is_valid(row)).then(|| booleans.value(row))
-}
-
-/// The fills that are no liquidation, or of an account that was deleveraged.
-fn skipped_fills(found: &[(String, InputCells)], rows: usize) -> Vec<usize> {
-    let column = |wanted: &str| {
-        found
-            .iter()
-            .find(|(name, _)| name == wanted)
-            .map(|(_, cells)| cells)
-    };
-    let liquidated = column("is_liquidation");
-    let direction = column("direction");
-    (0..rows)
-        .filter(|row| {
-            let is_none = liquidated.is_some_and(|cells| match cells {
-                InputCells::Arrow(array) => boolean(array, *row) != Some(true),
-                cells => text(&cells.at(*row)) != "true",
-            });
-            is_none || direction.is_some_and(|cells| text(&cells.at(*row)) == DELEVERAGED)
-        })
-        .collect()
-}
-
-/// Reads the side of fills, and finds faults of their coin and side.
-fn fills(found: &mut [(String, InputCells)], faults: &mut BTreeMap<usize, RowReason>) {
-    let column = |wanted: &str| {
-        found
-            .iter()
-            .find(|(name, _)| name == wanted)
-            .map(|(_, cells)| cells)
-    };
-    let cell = |name: &str, row: usize| {
-        column(name).map_or_else(String::new, |cells| text(&cells.at(row)))
-    };
-    let rows = column("side").map_or(0, InputCells::len);
-    let mut sides = Vec::with_capacity(rows);
-    for row in 0..rows {
-        let (coin, quote) = (cell("symbol", row), cell("quote", row));
-        let before = column("start_position").and_then(|cells| exact_cell(&cells.at(row)));
-        let word = cell("side", row);
-        let mut fault = |column: &'static str, reason: &str, shown: &str| {
-            faults
-                .entry(row)
-                .or_insert((column, reason.to_owned(), shown.to_owned()));
-        };
-        if coin.contains(':') || !quote.is_empty() && quote != "USDC" {
-            fault(
-                "coin",
-                "the quote currency of this builder's market is unknown",
-                &coin,
-            );
-        } else if coin.contains(['/', '@', '#', '+']) {
-            fault("coin", "not a perpetual contract", &coin);
-        }
-        let side = match (word.as_str(), before) {
-            ("A" | "sell", Some(before)) if before > Decimal::ZERO => "SELL",
-            ("B" | "buy", Some(before)) if before < Decimal::ZERO => "BUY",
-            ("A" | "B" | "sell" | "buy", Some(before)) => {
-                let reason = "the fill does not close the position";
-                fault("startPosition", reason, &format!("{word} of {before}"));
-                "BUY"
-            }
-            ("A" | "B" | "sell" | "buy", None) => {
-                fault(
-                    "startPosition",
-                    "not an exact decimal",
-                    &cell("start_position", row),
-                );
-                "BUY"
-            }
-            (other, _) => {
-                fault("side", "not A or B", other);
-                "BUY"
-            }
-        };
-        sides.push(Some(side));
-    }
-    let sides: StringArray = sides.into_iter().collect();
-    if let Some((_, cells)) = found.iter_mut().find(|(name, _)| name == "side") {
-        *cells = InputCells::Arrow(Arc::new(sides));
-    }
 }
 
 /// Converts a volume in USD to coins, at the midpoint of high and low.

@@ -1,5 +1,8 @@
 //! Refused rows of an import, counted by reason.
 
+/// Column, reason and value of a fault.
+pub(super) type RowReason = (&'static str, String, String);
+
 /// Rows that were refused for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
