@@ -192,9 +192,9 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 def anchored(path: str, parameter: str) -> str:
     """Check that a relative path has a folder to start from; raise :class:`~liqdata.BadQuery` otherwise."""
-    if not os.path.isabs(path):  # noqa: PTH117 - as below
+    if not os.path.isabs(path):  # noqa: PTH117 - the path stays text
         try:
-            os.getcwd()  # noqa: PTH109 - as below
+            os.getcwd()  # noqa: PTH109 - only whether there is one counts
         except FileNotFoundError:
             msg = f"{parameter}: {path!r} is relative, but the working folder was deleted; allowed: an absolute path"
             raise BadQuery(msg, parameter=parameter) from None
