@@ -228,7 +228,7 @@ class Heatmap(Grid, HeatmapGridMembers):
             columns=pd.DatetimeIndex(self.times, name="time").tz_localize("UTC"),
             copy=True,
         )
-        frame.attrs = attributes(self, model=self.model, step=self.step)
+        frame.attrs.update(attributes(self, model=self.model, step=self.step))
         return frame
 
     def to_pandas(self) -> pd.DataFrame:

@@ -227,7 +227,7 @@ class LiquidationMap(Grid, LiquidationMapMembers):
                 "total": self.total.copy(),
             }
         )
-        frame.attrs = attributes(self, bin_width=self.bin_width)
+        frame.attrs.update(attributes(self, bin_width=self.bin_width))
         return frame
 
     @staticmethod
