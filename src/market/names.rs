@@ -126,7 +126,9 @@ impl KnownNames {
     fn in_another_scale(&self, symbol: &Symbol) -> Option<&str> {
         let mut found = None;
         for listed in self.listings.keys() {
-            let read = Symbol::read(listed)?;
+            let Some(read) = Symbol::read(listed) else {
+                continue;
+            };
             if read.name() == symbol.name() {
                 return None;
             }

@@ -13,12 +13,12 @@ const ALIKE: f64 = 0.75;
 
 /// The fault reason of rows that name an unknown exchange.
 pub(crate) const UNKNOWN_EXCHANGE: &str =
-    "not a known exchange (new_exchange=True or --new-exchange accepts it)";
+    "not a known exchange (new_exchange=True of ingest and Market or --new-exchange accepts it)";
 
 /// An exchange name that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} is unknown{}; allowed: {}, and any name with new_exchange=True (--new-exchange)",
+    "{} is unknown{}; allowed: {}, and any name with new_exchange=True of ingest and Market (--new-exchange)",
     self.shown(), self.hint(), self.allowed()
 )]
 pub struct UnknownExchange {

@@ -84,7 +84,7 @@ def test_lines_of_an_unknown_exchange_are_refused_until_it_is_accepted(tmp_path,
     cells += [line.replace("bnance", "okex").replace(str(START), str(START + 5 * MINUTE)) for line in cells]
     file = written(tmp_path, "table.csv", *cells, header=",".join(table))
     done = liqdata.ingest(folder, file)
-    reason = "exchange: not a known exchange (new_exchange=True or --new-exchange accepts it)"
+    reason = "exchange: not a known exchange (new_exchange=True of ingest and Market or --new-exchange accepts it)"
     assert (done.rows, done.new, done.refused) == (2, 1, {reason: 1})
     assert done.first[reason] == f'{file}:2 ("bnance" (did you mean "binance"?))'
     # The file is not recorded as read: the next ingest reads it again and finds the line.
