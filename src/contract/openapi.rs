@@ -61,9 +61,9 @@ pub fn openapi(
         }
     }
     for (path, get) in pages() {
-        paths.insert(path.to_owned(), json!({"get": get}));
+        paths.insert(path.to_owned(), json!({"get": named(get, &mut schemas)}));
     }
-    schemas.insert("Refusal".to_owned(), refusal());
+    named(refusal(), &mut schemas);
     schemas.insert("Explanation".to_owned(), explanation());
     let mut document = json!({
         "openapi": "3.1.0",
@@ -73,7 +73,8 @@ pub fn openapi(
             "description": "Crypto liquidation data: realised liquidations, and estimates of future ones.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
-        "servers": [{"url": "/"}],
+        // Relative to the document, so that a service below a path of a proxy is found.
+        "servers": [{"url": "."}],
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -98,7 +99,41 @@ pub fn openapi(
             document.insert("security".to_owned(), json!([{"token": []}]));
         }
     }
+    complete(&mut document);
     document
+}
+
+/// Adds what generated clients need: the size of integers, and the types of constants.
+///
+/// Generators use 32 bits for an integer without a format, and instants need more.
+fn complete(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(complete),
+        Value::Object(members) => {
+            let is_integer = members.get("type").is_some_and(|kind| {
+                kind == "integer"
+                    || kind
+                        .as_array()
+                        .is_some_and(|kinds| kinds.iter().any(|kind| kind == "integer"))
+            });
+            let most = members.get("maximum").and_then(Value::as_i64);
+            let is_short = most.is_some_and(|most| i32::try_from(most).is_ok())
+                || members.contains_key("enum");
+            if is_integer && !is_short {
+                members.insert("format".to_owned(), json!("int64"));
+            }
+            let kind = match members.get("const") {
+                Some(Value::Bool(_)) => Some("boolean"),
+                Some(Value::String(_)) => Some("string"),
+                _ => None,
+            };
+            if let Some(kind) = kind {
+                members.insert("type".to_owned(), json!(kind));
+            }
+            members.values_mut().for_each(complete);
+        }
+        _ => {}
+    }
 }
 
 fn operation(entry: &EndpointEntry, tag: &str) -> Value {
@@ -217,7 +252,7 @@ fn parameter(parameter: &Parameter, extensions: bool) -> Value {
 fn reply(entry: &EndpointEntry) -> Value {
     let explained = json!({"$ref": "#/components/schemas/Explanation"});
     if entry.enveloped {
-        return object(
+        let reply = object(
             [
                 ("success", json!({"const": true})),
                 ("data", schema_of(entry)),
@@ -225,6 +260,7 @@ fn reply(entry: &EndpointEntry) -> Value {
             ],
             &["success", "data"],
         );
+        return titled(&format!("{}Reply", type_name(entry.name)), reply);
     }
     let mut schema = schema_of(entry);
     if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
@@ -248,11 +284,16 @@ fn schema_of(entry: &EndpointEntry) -> Value {
 
 /// Returns the JSON schema of a row of the endpoint `name`.
 fn row_of(name: &str, shape: RowShape) -> Value {
+    titled(&format!("{}Row", type_name(name)), row(shape))
+}
+
+/// The name of an endpoint as the name of a type, such as `OpenInterest`.
+fn type_name(name: &str) -> String {
     let words = name.split('_').map(|word| {
         let (first, rest) = word.split_at(1.min(word.len()));
         format!("{}{rest}", first.to_ascii_uppercase())
     });
-    titled(&format!("{}Row", words.collect::<String>()), row(shape))
+    words.collect()
 }
 
 /// Moves every schema with a title to `schemas`, and refers to it by its title.
@@ -291,10 +332,14 @@ fn refusal() -> Value {
         ],
         &["parameter", "message", "allowed"],
     );
-    object(
-        [("success", json!({"const": false})), ("error", fault)],
+    let refusal = object(
+        [
+            ("success", json!({"const": false})),
+            ("error", titled("Fault", fault)),
+        ],
         &["success", "error"],
-    )
+    );
+    titled("Refusal", refusal)
 }
 
 fn explanation() -> Value {
@@ -332,6 +377,7 @@ fn pages() -> [(&'static str, Value); 6] {
         [("success", json!({"const": true})), ("now", maybe())],
         &["success", "now"],
     );
+    let health = titled("Health", health);
     let file = object(
         [
             ("holds", json!({"type": "string"})),
@@ -342,6 +388,7 @@ fn pages() -> [(&'static str, Value); 6] {
         ],
         &["holds", "rows", "first", "last", "reason"],
     );
+    let file = titled("DamagedFile", file);
     let ready = object(
         [
             ("success", json!({"const": true})),
@@ -351,6 +398,7 @@ fn pages() -> [(&'static str, Value); 6] {
         ],
         &["success", "now", "age", "damaged"],
     );
+    let ready = titled("Readiness", ready);
     let max_age = json!({
         "name": "max_age", "in": "query", "required": false,
         "schema": {"type": "integer", "minimum": 0, "maximum": u32::MAX},
@@ -358,6 +406,7 @@ fn pages() -> [(&'static str, Value); 6] {
     });
     let index = || {
         json!({
+            "title": "Index",
             "type": "object",
             "required": ["success", "service", "version", "endpoints", "everywhere", "extensions"],
             "properties": {

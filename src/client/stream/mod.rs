@@ -286,7 +286,8 @@ impl<R: Streamed> RowStream<R> {
         for event in self.read.iter().skip(known) {
             // A service that repeats what it sent before makes no progress.
             let repeated = |id| self.seen.known.contains(id);
-            if event.data.is_some() && !event.id.as_ref().is_some_and(repeated) {
+            let has_row = event.data.is_some() && event.kind != Stream::POSITION;
+            if has_row && !event.id.as_ref().is_some_and(repeated) {
                 self.fruitless = 0;
             }
             // By the HTML standard, an empty id resets the stream position.

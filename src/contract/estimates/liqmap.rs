@@ -11,7 +11,7 @@ use crate::contract::endpoint::endpoint;
 use crate::contract::parameter::{Exchange, ModelChoice};
 use crate::contract::reply::{
     ByNumber, Candidate, Cells, Data, Datum, Field, Group, ListOf, Member, MemberValue, Nullable,
-    object, reply,
+    object, reply, titled,
 };
 use crate::model::{
     BinBounds, BinWidth, Coin, EstimateLabels, FineCells, LiquidationMap, MapBin, MapCluster,
@@ -172,7 +172,7 @@ impl MemberValue for UpperSide {
 
     fn schema() -> Value {
         let names: Vec<&str> = Side::ALL.iter().map(|side| side.name()).collect();
-        json!({"type": "string", "enum": names})
+        titled("Side", json!({"type": "string", "enum": names}))
     }
 
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Side, D::Error> {
@@ -238,7 +238,10 @@ impl MemberValue for LowerSide {
     const KIND: &'static str = "text";
 
     fn schema() -> Value {
-        json!({"type": "string", "enum": ["long", "short"]})
+        titled(
+            "BinSide",
+            json!({"type": "string", "enum": ["long", "short"]}),
+        )
     }
 
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Side, D::Error> {

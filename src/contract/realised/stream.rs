@@ -213,6 +213,10 @@ impl Stream {
     pub const GAP: &'static str = "gap";
     /// Name of an event that says which answers are no longer current.
     pub const CHANGES: &'static str = "changes";
+    /// Name of an event that has only a position: the first event, and heartbeats.
+    ///
+    /// Several readers forget the id of an event without data, and others return such an event as an empty row.
+    pub const POSITION: &'static str = "position";
     /// Name of an event that contains a cascade.
     pub const CASCADE: &'static str = "cascade";
     /// Response header with the keep-alive interval of the stream in seconds.

@@ -81,6 +81,7 @@ pub(in crate::contract) fn row(shape: RowShape) -> Value {
             && let Some(kind) = schema.get("type").cloned()
             && let Some(schema) = schema.as_object_mut()
         {
+            schema.remove("title");
             schema.insert("type".to_owned(), json!([kind, "null"]));
         }
         (column.name, schema)
@@ -97,7 +98,7 @@ fn cell(kind: Kind) -> Value {
         Kind::Text => json!({"type": "string"}),
         Kind::Side => {
             let names: Vec<&str> = Side::ALL.iter().map(|side| side.name()).collect();
-            json!({"type": "string", "enum": names})
+            titled("Side", json!({"type": "string", "enum": names}))
         }
         Kind::Decimal => json!({"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"}),
         Kind::Float => json!({"type": "number"}),

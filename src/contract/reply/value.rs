@@ -1,5 +1,6 @@
 //! The types of members: how a value is written, read and described.
 
+use std::any::type_name;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -11,6 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::data::{Data, Datum};
+use super::schema::titled;
 use crate::contract::decode::{
     AxisInstant, CellToken, Cursor, InstantPlace, Key, Of, Read, at, excerpt, whole_number,
 };
@@ -311,6 +313,7 @@ impl<T: MemberValue> MemberValue for Nullable<T> {
         if let Some(kind) = schema.get("type").cloned()
             && let Some(schema) = schema.as_object_mut()
         {
+            schema.remove("title");
             schema.insert("type".to_owned(), json!([kind, "null"]));
         }
         schema
@@ -377,7 +380,9 @@ impl<W: Vocabulary> MemberValue for Words<W> {
 
     fn schema() -> Value {
         let names: Vec<&str> = W::ALL.iter().map(|word| word.name()).collect();
-        json!({"type": "string", "enum": names})
+        let path = type_name::<W>();
+        let name = path.rsplit("::").next().unwrap_or(path);
+        titled(name, json!({"type": "string", "enum": names}))
     }
 
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<W>, D::Error> {

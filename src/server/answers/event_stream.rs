@@ -1,7 +1,7 @@
 //! Server-sent events: orders as they arrive, cascades once they end, and what has changed. Each connection reads at its own pace.
 //!
 //! axum's `Sse` does not fit: it sends every event in a separate chunk, but here a chunk contains a page of orders. The
-//! keep-alive comment of `Sse` cannot contain the stream position of the reader.
+//! keep-alive event of `Sse` cannot contain the stream position of the reader.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -29,7 +29,7 @@ use crate::server::answers::response::EVENTS;
 use crate::server::reject::Rejection;
 use crate::server::shared::PageState;
 
-/// The announced keep-alive interval in seconds. Comments come more often, but a reader on a slow network
+/// The announced keep-alive interval in seconds. Heartbeats come more often, but a reader on a slow network
 /// should not give up after a few seconds of silence.
 const ANNOUNCED_INTERVAL: HeaderValue = HeaderValue::from_static("15");
 
@@ -55,10 +55,8 @@ pub(crate) async fn follow(
     }
     let named = question.last_event_id.is_some();
     let reader = Reader::begin(&shared, question).await?;
-    let opening = match reader.position().filter(|_| !named) {
-        Some(newest) => format!("{RETRY}id: {newest}\n\n"),
-        None => format!("{RETRY}\n"),
-    };
+    let position = reader.position().filter(|_| !named);
+    let opening = format!("{RETRY}{}", position_event(position));
     let stream = EventStream {
         reader,
         keep_alive: shared.keep_alive,
@@ -329,16 +327,16 @@ fn write_gap(
     write_data(events, &Gap { asked, message })
 }
 
-/// The events of one reader, with keep-alive comments between them.
+/// The events of one reader, with heartbeats between them.
 struct EventStream {
     reader: Reader,
     keep_alive: Duration,
-    /// Ends when a keep-alive comment is due.
+    /// Ends when a heartbeat is due.
     silence: Pin<Box<Sleep>>,
 }
 
 impl EventStream {
-    /// Returns the next events once they arrive, or a keep-alive comment after the time `keep_alive`.
+    /// Returns the next events once they arrive, or a heartbeat after the time `keep_alive`.
     async fn next(&mut self) -> Result<Bytes, Rejection> {
         // Moving the end of a sleep costs less than another sleep for every event.
         self.silence
@@ -352,10 +350,15 @@ impl EventStream {
             },
             () = self.silence.as_mut() => {}
         }
-        // A heartbeat: a comment line, and an `id` line with the stream position, so that a client that reconnects does not
-        // read events again that the filter dropped.
-        let position = self.reader.position();
-        let position = position.map(|position| format!("id: {position}\n"));
-        Ok(format!(": here\n{}\n", position.unwrap_or_default()).into())
+        // A heartbeat has the stream position, so that a client that reconnects does not read events again that the filter
+        // dropped.
+        Ok(position_event(self.reader.position()).into())
     }
+}
+
+/// An event that has the stream position, if it is known, and no row.
+fn position_event(position: Option<String>) -> String {
+    let id = position.map(|position| format!("id: {position}\n"));
+    let name = Stream::POSITION;
+    format!("event: {name}\n{}data: {{}}\n\n", id.unwrap_or_default())
 }

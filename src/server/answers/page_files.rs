@@ -4,12 +4,13 @@ use std::sync::OnceLock;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{
-    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
-    CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY, VARY,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    IF_NONE_MATCH, REFERRER_POLICY, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use libdeflater::{CompressionLvl, Compressor};
 
+use crate::server::answers::accept;
 use crate::server::answers::response::sign;
 
 /// The SHA-256 of every file, as the build of the page wrote them.
@@ -142,30 +143,12 @@ pub(crate) fn page_file<B>(request: &Request<B>) -> Option<Response<Body>> {
 
 /// Whether `Accept` prefers JSON over HTML. Without the header, and for `*/*`, HTML is sent.
 fn prefers_json(headers: &HeaderMap) -> bool {
-    let lists = headers.get_all(ACCEPT).iter();
-    let (mut json, mut html) = (0.0_f32, 0.0_f32);
-    for part in lists
-        .filter_map(|list| list.to_str().ok())
-        .flat_map(|list| list.split(','))
-    {
-        let mut pieces = part.split(';').map(str::trim);
-        let kind = pieces.next().unwrap_or_default().to_ascii_lowercase();
-        let weight = pieces
-            .filter_map(|piece| piece.strip_prefix("q="))
-            .find_map(|weight| weight.parse().ok())
-            .unwrap_or(1.0);
-        match kind.as_str() {
-            "application/json" | "application/*" => json = json.max(weight),
-            "text/html" | "text/*" => html = html.max(weight),
-            "*/*" => {
-                json = json.max(weight / 2.0);
-                // What is named counts more than what is not.
-                html = html.max(weight * 0.9);
-            }
-            _ => {}
-        }
-    }
-    json > html
+    let ((json, named), (html, html_is_named)) = (
+        accept::weight(headers, "application/json"),
+        accept::weight(headers, "text/html"),
+    );
+    // What is named counts more than what is not.
+    json > html || (named && !html_is_named && json >= html)
 }
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {

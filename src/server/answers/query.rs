@@ -1,7 +1,6 @@
 //! Parses a query string: the endpoint's parameters, `explain`, `as_of`, and the form of a heatmap.
 
 use axum::http::HeaderMap;
-use axum::http::header::ACCEPT;
 use percent_encoding::percent_decode_str;
 
 use crate::contract::{
@@ -10,6 +9,7 @@ use crate::contract::{
 };
 use crate::market::MarketQuery;
 use crate::model::{Millis, Vocabulary};
+use crate::server::answers::accept;
 
 /// A parsed request.
 #[derive(Debug)]
@@ -71,16 +71,9 @@ fn grid_values(text: &str) -> Result<GridValues, BadQuery> {
     })
 }
 
-/// Whether the `Accept` header names the form of a heatmap in bytes.
+/// Whether the `Accept` header prefers the form of a heatmap in bytes.
 pub(crate) fn accepts_grid(headers: &HeaderMap) -> bool {
-    let lists = headers.get_all(ACCEPT).iter();
-    lists
-        .filter_map(|list| list.to_str().ok())
-        .flat_map(|list| list.split(','))
-        .any(|kind| {
-            let name = kind.split(';').next().unwrap_or_default().trim();
-            name.eq_ignore_ascii_case(GRID_TYPE)
-        })
+    accept::prefers(headers, GRID_TYPE)
 }
 
 /// Whether the `Prefer` header asks for an explanation.

@@ -217,8 +217,9 @@ def test_cascade_events_have_an_event_name_and_orders_have_none(replayed):
     address = f"{server.url}/api/liquidations/stream?events=cascades&min_usd={LEAST}&last_event_id={begin}"
     with urllib.request.urlopen(address, timeout=30) as reply:
         lines = [reply.readline().decode() for _ in range(8)]
-    assert "event: cascade\n" in lines
-    data = next(line for line in lines if line.startswith("data: "))
+    assert lines[:4] == ["retry: 1000\n", "event: position\n", "data: {}\n", "\n"]
+    assert lines[4] == "event: cascade\n"
+    data = next(line for line in lines[4:] if line.startswith("data: "))
     assert set(json.loads(data[6:])) >= {"start", "end", "coin", "side", "usd", "cnt", "exchanges", "largest_usd"}
 
 

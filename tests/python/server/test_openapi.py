@@ -127,10 +127,16 @@ def test_every_reply_matches_its_schema(description, server, index):
     assert (status, body["error"]["parameter"]) == (400, "x")
 
 
-def members(described, value, schema, path=""):
-    """Paths of all members of a value as the reference names them, each with whether the schema has it."""
+def resolved(described, schema):
+    """The schema, or the one that it refers to."""
     while "$ref" in schema:
         schema = described["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    return schema
+
+
+def members(described, value, schema, path=""):
+    """Paths of all members of a value as the reference names them, each with whether the schema has it."""
+    schema = resolved(described, schema)
     if isinstance(value, list):
         for each in value[:3]:
             yield from members(described, each, schema.get("items", {}), f"{path}[]" if path else "")
@@ -156,7 +162,9 @@ def test_no_member_of_a_reply_is_undocumented(description, server, index):
             status, body = fetch(server.url, f"{entry['path']}?{query}")
             if status != 200:
                 continue
-            value, of = (body["data"], schema["properties"]["data"]) if entry["enveloped"] else (body, schema)
+            value, of = body, schema
+            if entry["enveloped"]:
+                value, of = body["data"], resolved(description, schema)["properties"]["data"]
             for path, described in members(description, value, of):
                 seen += 1
                 is_listed = path.endswith("*") or f"| `{path}` |" in sections[entry["name"]]
@@ -164,6 +172,32 @@ def test_no_member_of_a_reply_is_undocumented(description, server, index):
                     undocumented.add((entry["name"], path))
     assert undocumented == set()
     assert seen > 200
+
+
+def parts(schema):
+    """The schema and all schemas in it."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from parts(each)
+    if isinstance(schema, dict):
+        yield schema
+        for each in schema.values():
+            yield from parts(each)
+
+
+def test_a_generated_client_gets_wide_integers_typed_constants_and_named_types(description):
+    assert description["servers"] == [{"url": "."}]
+    schemas = description["components"]["schemas"]
+    assert {"OrdersReply", "CoverageReply", "Fault", "Side", "Units"} <= set(schemas)
+    assert schemas["OrdersRow"]["properties"]["timestamp"]["format"] == "int64"
+    for one in parts(description):
+        if "integer" in one.get("type", ()):
+            assert one.get("format") == "int64" or "enum" in one or one["maximum"] < 2**31, one
+        assert "const" not in one or one["type"] in ("boolean", "string")
+    for page in description["paths"].values():
+        for media in page["get"]["responses"]["200"]["content"].values():
+            if "properties" in media["schema"]:
+                assert set(media["schema"]["properties"]) == {"event", "id", "data", "retry"}
 
 
 def test_each_default_and_each_enum_value_is_accepted(description, server):

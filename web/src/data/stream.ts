@@ -3,7 +3,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { headers, path } from "./api";
 
 export interface StreamEvent {
-    kind: "orders" | "cascades" | "changes" | "gap";
+    kind: "orders" | "cascades" | "changes" | "gap" | "position";
     data: string;
     id: string | undefined;
 }
@@ -21,7 +21,13 @@ type TabMessage = { kind: "events"; events: StreamEvent[] } | { kind: "state"; s
 const SILENCE = 15_000;
 const LONGEST_PAUSE = 10_000;
 
-const KINDS: Record<string, StreamEvent["kind"]> = { cascade: "cascades", changes: "changes", gap: "gap" };
+const KINDS: Record<string, StreamEvent["kind"]> = {
+    "": "orders",
+    cascade: "cascades",
+    changes: "changes",
+    gap: "gap",
+    position: "position",
+};
 
 export class Hub {
     private last: string | undefined;
@@ -72,7 +78,7 @@ export class Hub {
 
     private take(events: StreamEvent[]): void {
         for (const { id } of events) if (id !== undefined) this.last = id;
-        this.onEvents(events.filter(({ data }) => data !== ""));
+        this.onEvents(events.filter(({ kind, data }) => kind !== "position" && data !== ""));
     }
 
     private say(state: StreamState): void {
@@ -168,5 +174,6 @@ export class Hub {
 }
 
 function eventOf({ event, data, id }: EventSourceMessage): StreamEvent {
-    return { kind: KINDS[event ?? ""] ?? "orders", data, id };
+    // Of an event of another kind, only its position counts.
+    return { kind: KINDS[event ?? ""] ?? "position", data, id };
 }
