@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from liqdata import _core
 from liqdata.calls.traceback import public_call, warn
 from liqdata.errors import BadQuery
+from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
     import os
@@ -100,7 +101,7 @@ def _report(done: Ingested) -> None:
     """Refuse files without an accepted row, and warn of refused rows."""
     count = sum(done.refused.values())
     what = f"read: {count} of {done.rows} rows are refused: " + "; ".join(
-        f"{reason} ({number})" for reason, number in done.refused.items()
+        printable(f"{reason} ({number}; first at {done.first[reason]})") for reason, number in done.refused.items()
     )
     if not done.new:
         msg = f"files: {what.removeprefix('read: ')}" if count else "files: they have no rows; allowed: files with rows"

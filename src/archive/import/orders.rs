@@ -61,6 +61,10 @@ pub struct GivenOrders {
     pub completeness: Option<Vec<Completeness>>,
     /// Identifier that the exchange gave the order; blank if unknown.
     pub native_id: Option<Labels>,
+    /// Whether the second and later of equal orders have a key already, so that equal rows without a key are one order.
+    ///
+    /// Otherwise equal rows without a key are numbered.
+    pub is_numbered: bool,
 }
 
 /// A table of liquidation orders.
@@ -74,6 +78,8 @@ pub struct OrderTable {
     ///
     /// At least 2.
     repetitions: HashMap<usize, u32>,
+    /// Whether equal rows without a key are one order.
+    has_repeats: bool,
 }
 
 impl OrderTable {
@@ -128,8 +134,12 @@ impl OrderTable {
             symbol,
             coin,
             repetitions: HashMap::new(),
+            has_repeats: false,
         };
         table.repetitions = table.count_repetitions();
+        if table.given.is_numbered {
+            table.has_repeats = !std::mem::take(&mut table.repetitions).is_empty();
+        }
         table
     }
 
@@ -239,6 +249,7 @@ impl OrderTable {
             price_kind: labels(&given.price_kind),
             completeness: given.completeness.as_ref().map(|all| taken(all, rows)),
             native_id: labels(&given.native_id),
+            is_numbered: given.is_numbered,
         };
         let names = [&self.exchange, &self.symbol, &self.coin];
         let [exchange, symbol, coin] = names.map(|column| column.take(rows));
@@ -420,7 +431,10 @@ impl ColumnTable for OrderTable {
     }
 
     fn has_unique_keys(&self, rows: &[usize]) -> bool {
-        // Derived keys are unique, because equal rows are numbered.
+        if self.has_repeats {
+            return false;
+        }
+        // Other derived keys are unique, because equal rows are numbered.
         let Some(keys) = &self.given.dedupe_key else {
             return true;
         };

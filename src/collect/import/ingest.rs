@@ -691,7 +691,9 @@ impl Intake<'_> {
 
     /// Stores the lot. Returns false if `should_continue` stopped it.
     fn store(&mut self) -> Result<bool, ArchiveError> {
-        let lot = std::mem::take(&mut self.lot);
+        let mut lot = std::mem::take(&mut self.lot);
+        // Equal rows of one file are numbered; those of two files are the same orders.
+        lot.orders.is_numbered = true;
         let sessions = std::mem::take(&mut self.sessions);
         if self.is_dry_run {
             self.done.new += lot.len() as u64;

@@ -209,6 +209,7 @@ pub(crate) fn take_orders(orders: &GivenOrders, rows: &[usize]) -> GivenOrders {
             .as_ref()
             .map(|completeness| picked(completeness, rows)),
         native_id: orders.native_id.as_ref().map(|natives| natives.take(rows)),
+        is_numbered: orders.is_numbered,
     }
 }
 

@@ -186,3 +186,19 @@ def test_recorded_files_are_ingested_completely(folder):
     with pytest.raises(BadQuery, match="positions or levels"):
         liqdata.ingest(folder, market_files / "hl_top_trader_btc_liqmap_20260126_20260222.csv")
     is_sound(folder)
+
+
+def test_orders_of_two_files_of_one_call_are_stored_once(tmp_path):
+    head = "timestamp,exchange,symbol,side,price,qty\n"
+    lines = [f"{START + number * 1000},okx,BTCUSDT,LONG,50000,{1 + number}\n" for number in range(15)]
+    # Equal lines of one file are two orders, in each of the files.
+    lines.insert(8, lines[8])
+    first, second = tmp_path / "week-1.csv", tmp_path / "week-2.csv"
+    first.write_text(head + "".join(lines[:11]))
+    second.write_text(head + "".join(lines[5:]))
+    done = liqdata.ingest(tmp_path / "archive", first, second)
+    assert (done.new, done.repeated) == (16, 6)
+    done = liqdata.ingest(tmp_path / "twice", first, first)
+    assert (done.new, done.repeated) == (11, 11)
+    with liqdata.read(second, first) as market:
+        assert len(market.orders("BTC", limit=100)) == 16
