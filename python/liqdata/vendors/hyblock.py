@@ -12,6 +12,7 @@ from liqdata.results.heatmap import Heatmap
 
 from . import answers
 from .answers import Levels
+from .paging import next_start
 from .refusal import get, scalar, words
 from .reply import Get, Node, Reply
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
@@ -91,7 +92,11 @@ class HyblockAccess(Access):
             return
         request = Get(TOKEN_PATH, {}, "the client id and the client secret")
         reply = yield from get(self, request, verdict)
-        data = reply.json()
+        try:
+            data = reply.json()
+        except UnexpectedReply:
+            msg = f"{TOKEN_PATH}: the body is not JSON"  # without its text, which may have a token
+            raise UnexpectedReply(msg, path="") from None
         bearer = data.member("access_token").text()
         seconds = data.member("expires_in").whole()
         self._secrets.append(bearer)
@@ -136,7 +141,7 @@ class HyblockDialect(Dialect):
             low, high = row.member("startingPrice").price(), row.member("endingPrice").price()
             if high <= low:
                 raise row.member("endingPrice").wrong(f"a price above startingPrice, {low:.12g}")
-            at, amount = row.member("timestamp").instant(), float(row.member("size").amount())
+            at, amount = row.member("timestamp").past(), float(row.member("size").amount())
             side = row.member("side").side().lower()
             cells[(low, high), at] = cells.get(((low, high), at), 0.0) + amount
             sides[side] = sides.get(side, 0.0) + amount
@@ -147,6 +152,7 @@ class HyblockDialect(Dialect):
         times = sorted({at for _, at in cells})
         rows = {where: place for place, where in enumerate(bins)}
         columns = {at: place for place, at in enumerate(times)}
+        answers.bounded(len(bins), len(times), "data")
         matrix = np.zeros((len(bins), len(times)))
         for (where, at), amount in cells.items():
             matrix[rows[where], columns[at]] = amount
@@ -166,10 +172,10 @@ class HyblockDialect(Dialect):
         levels = Levels()
         for row in data_of(reply):
             if ours != _ALL:
-                created, at = (row.member(name).instant() for name in ("creationDate", "timestamp"))
+                created, at = (row.member(name).past() for name in ("creationDate", "timestamp"))
                 if at - created > _MAP_RANGES[ours]:
                     continue
-            leverage = row.member("leverage").whole()
+            leverage = row.member("leverage").leverage()
             levels.add(
                 row.member("price").price(), row.member("size").amount(), leverage, row.member("side").side().lower()
             )
@@ -190,18 +196,17 @@ class HyblockDialect(Dialect):
                 endTime=None if last is None else str(last // 1000), limit=str(_MOST),
             )  # fmt: skip
             page = [_period(row, coin) for row in data_of(reply)]
-            fresh = {row["timestamp"]: row for row in page if row["timestamp"] not in made}
-            made |= fresh
-            if first is None or not fresh or len(page) < _MOST:
+            first = next_start(made, page, first, last, full=len(page) >= _MOST)
+            if first is None:
                 break
-            first = max(made) + 1000
+            first += 999  # the service counts seconds
         return answers.history([made[at] for at in sorted(made)], meta_of(self.access, reply, units="usd"))
 
 
 def _period(row: Node, coin: str) -> dict[str, Any]:
     """The totals of a period."""
     long, short = (row.member(name).amount() for name in ("longLiquidation", "shortLiquidation"))
-    return {"timestamp": row.member("openDate").instant(), "symbol": coin, **answers.totals(long, short)}
+    return {"timestamp": row.member("openDate").past(), "symbol": coin, **answers.totals(long, short)}
 
 
 def _exchanges(exchange: str | None) -> tuple[list[str], str]:
