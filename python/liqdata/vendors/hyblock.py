@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -14,7 +15,7 @@ from . import answers
 from .answers import Levels
 from .paging import next_start
 from .refusal import get, scalar, words
-from .reply import Get, Node, Reply
+from .reply import NOT_AHEAD, Get, Node, Reply
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
 from .vocabulary import bounds, coin_alone, coin_of, exchange_of, period, refuse_others, spelled
 
@@ -137,11 +138,14 @@ class HyblockDialect(Dialect):
         reply = yield from self._get("liquidationHeatmap", exchange=spelling, lookback=theirs, coin=coin)
         cells: dict[tuple[tuple[float, float], int], float] = {}
         sides: dict[str, float] = {}
+        columns: dict[int, Node] = {}
         for row in data_of(reply):
             low, high = row.member("startingPrice").price(), row.member("endingPrice").price()
             if high <= low:
                 raise row.member("endingPrice").wrong(f"a price above startingPrice, {low:.12g}")
-            at, amount = row.member("timestamp").past(), float(row.member("size").amount())
+            dated = row.member("timestamp")
+            at, amount = dated.instant(), float(row.member("size").amount())
+            columns.setdefault(at, dated)
             side = row.member("side").side().lower()
             cells[(low, high), at] = cells.get(((low, high), at), 0.0) + amount
             sides[side] = sides.get(side, 0.0) + amount
@@ -149,13 +153,17 @@ class HyblockDialect(Dialect):
             msg = "data: is empty; allowed: at least one cell"
             raise UnexpectedReply(msg, path="data")
         bins = sorted({where for where, _ in cells})
-        times = sorted({at for _, at in cells})
-        rows = {where: place for place, where in enumerate(bins)}
-        columns = {at: place for place, at in enumerate(times)}
+        times = sorted(columns)
+        # A time may be the end of its column, which is then still open.
+        step = min((after - before for before, after in itertools.pairwise(times)), default=0)
+        if times[-1] - step > reply.latest:
+            raise columns[times[-1]].wrong(NOT_AHEAD)
         answers.bounded(len(bins), len(times), "data")
         matrix = np.zeros((len(bins), len(times)))
+        rows = {where: place for place, where in enumerate(bins)}
+        places = {at: place for place, at in enumerate(times)}
         for (where, at), amount in cells.items():
-            matrix[rows[where], columns[at]] = amount
+            matrix[rows[where], places[at]] = amount
         meta = meta_of(self.access, reply, exchanges=names, units="relative", sides=_SIDES, by_side=sides)
         return Heatmap(
             symbol=coin, range=ours, model=0, updated_at=datetime_of(reply.answered_at), current_price=math.nan,
