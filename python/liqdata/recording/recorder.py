@@ -96,7 +96,7 @@ class SourceRecorder:
         self._cover(spans, now())
         self.last = at
         if at // _DAY != self._day:
-            self.store.compact(at)
+            self.store.compact(at, lambda: self._ended)
             self._day = at // _DAY
 
     def _record(self, question: Question, at: int, now: Callable[[], int]) -> dict[str, tuple[int, int]]:

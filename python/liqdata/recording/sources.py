@@ -499,7 +499,8 @@ def _of_vendor(vendor: str, question: Question, body: str, about: Mapping[str, A
 
     keys = ("recorded",) * (3 if vendor == "Hyblock" else 1)
     service = getattr(vendors, vendor)(*keys, base_url=about["source"])
-    reply = Reply(200, dict(about.get("headers") or {}), body.encode(), at, at)
+    # Its instants were judged when it was received.
+    reply = Reply(200, dict(about.get("headers") or {}), body.encode(), at)
     service._access = _Stored(service._access, reply)  # noqa: SLF001 - the same package
     known = inspect.signature(getattr(service, question.kind)).parameters
     typed = tuple((name, _typed(value, known[name])) for name, value in question.arguments)

@@ -17,12 +17,13 @@ from .folders import JOURNAL, recorded_folder
 from .sources import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .sources import Refusals, Served
 
 _STATE = "recorder.json"
 _DAY = 24 * 60 * 60 * 1000
+_WEEK = 7 * _DAY  # the depth of a first recording
 _NEAR = 60 * 1000
 _MOST_MET = 10_000
 _PLAIN = ("exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp")
@@ -58,7 +59,11 @@ class Store:
         if not (Path(path) / JOURNAL).exists():
             _core.ArchiveWriter(path).close()
         folder = recorded_folder(path, source)
-        folder.parent.mkdir(exist_ok=True)
+        try:
+            folder.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            msg = f"{folder.parent} cannot be created: {error.strerror or error}"
+            raise ArchiveError(msg, path=str(folder.parent)) from None
         self.folder = folder
         self._writer = _core.ArchiveWriter(str(folder))
         try:
@@ -166,10 +171,13 @@ class Store:
         self.covered |= {name: end for name, (_, end) in exchanges.items()}
         self.save()
 
-    def compact(self, at: int) -> None:
-        """Move the rows of days that are no longer read again into files."""
-        oldest = min([*self.newest.values(), at])
-        self._writer.roll(oldest // _DAY * _DAY - _DAY)
+    def compact(self, at: int, ended: Callable[[], bool]) -> None:
+        """Move the rows of days that are no longer read again into files, day by day, until the recording has ended."""
+        last = min([*self.newest.values(), at]) // _DAY * _DAY - _DAY
+        for until in range(last - _WEEK, last + 1, _DAY):
+            if ended():
+                return
+            self._writer.roll(until)
 
     def save(self) -> None:
         """Write the file of state."""

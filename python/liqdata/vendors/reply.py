@@ -43,11 +43,11 @@ class Reply(NamedTuple):
     body: bytes
     answered_at: int
     """When the vendor answered, epoch milliseconds."""
-    received_at: int
-    """The same instant by the clock of this machine."""
+    received_at: float = math.inf
+    """The same instant by the clock of this machine; infinite for a stored reply, which was judged."""
 
     @property
-    def latest(self) -> int:
+    def latest(self) -> float:
         """The latest instant that is believed."""
         return self.received_at + AHEAD
 

@@ -197,7 +197,7 @@ def test_a_receiver_that_asks_for_nonsense_gets_the_message_again(service, heade
     assert capfd.readouterr().err == ""
 
 
-def test_a_source_whose_clock_was_ahead_still_gives_alerts():
+def test_a_source_with_a_clock_that_was_ahead_still_gives_alerts():
     """A proxy or a machine that is a year ahead for one poll hides no order after it."""
     year, hour = 365 * 24 * 60 * 60 * 1000, 60 * 60 * 1000
     begin = int(time.time() * 1000)

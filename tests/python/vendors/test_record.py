@@ -327,7 +327,7 @@ def test_an_order_without_a_time_is_refused_alone(wrong, tmp_path):
     assert orders_of(folder) == [1, 2]
 
 
-def test_a_recording_whose_mark_is_ahead_of_the_clock_reads_all_orders_again(tmp_path):
+def test_a_recording_with_a_mark_ahead_of_the_clock_reads_all_orders_again(tmp_path):
     """The clock was wrong, or an older version stored what a service dated wrongly."""
     folder = str(tmp_path / "archive")
     every = [order(BEGIN - HOUR, 1)]
@@ -349,10 +349,10 @@ def test_a_map_of_a_server_that_is_ahead_of_the_clock_is_not_recorded(field, tmp
     ):
         body = json.loads(reply.read())
     plain = body.get("data", body)
-    kept = copy.deepcopy(body)
+    right = copy.deepcopy(body)
     ahead = int(time.time() * 1000) + 2 * HOUR
     plain[field] = ahead if field == "updatedAt" else [ahead + MINUTE * place for place in range(len(plain["times"]))]
-    answers = Script(body, kept)
+    answers = Script(body, right)
     with serving({"/api/liq-heatmap": lambda _: answers.take()}) as double, liqdata.Client(double.url) as client:
         (source,) = sources_of(client)
         part = SourceRecorder(source, questions_of(source, ["ETH"], ["heatmap"]), Store(tmp_path, source.name), 1000)
@@ -398,37 +398,41 @@ def test_a_walk_that_does_not_go_on_is_trouble_and_the_next_question_is_asked(tm
     assert orders_of(str(tmp_path / "archive")) == list(range(1, 201))
 
 
-def test_a_state_that_cannot_be_written_is_named(tmp_path):
+def test_a_state_that_cannot_be_written_is_trouble_that_names_the_file(tmp_path, caplog):
     folder = tmp_path / "archive"
+    state = folder / "recorded/coinglass/recorder.json"
     with serving({COINS: replies.glass([]), ORDER: replies.glass([])}) as double:
-        (source,) = sources_of(vendors.CoinGlass(KEY, base_url=double.url, retries=0))
-        part = SourceRecorder(source, questions_of(source, ["ETH"], ["coins", *BINANCE]), Store(folder, "coinglass"), 1)
-        state = folder / "recorded/coinglass/recorder.json"
-        state.mkdir()
-        with pytest.raises(liqdata.ArchiveError) as raised:
-            part.round(BEGIN)
-        part.close()
-    assert list(part.trouble) == ["coins ALL", ASKED]
-    for why in (*part.trouble.values(), str(raised.value)):
-        assert why.startswith(f"{state} cannot be written: ")
-    assert raised.value.path == str(state)
-
-
-def test_a_failed_round_is_one_line_of_the_log(tmp_path, caplog):
-    folder = tmp_path / "archive"
-    with serving({ORDER: replies.glass([])}) as double:
         service = vendors.CoinGlass(KEY, base_url=double.url, retries=0)
-        with liqdata.record(service, folder, questions=BINANCE, every="1s") as recorder:
+        with liqdata.record(service, folder, symbols="ETH", questions=["coins", *BINANCE], every="1s") as recorder:
             wait_for(recorder, lambda found: found[0]["last"])
-            state = folder / "recorded/coinglass/recorder.json"
             state.unlink()
             state.mkdir()
-            wait_for(recorder, lambda found: "the round" in found[0]["trouble"])
-            first = recorder.status()[0]["last"]
+            wait_for(recorder, lambda found: len(found[0]["trouble"]) == 2)
+            trouble = recorder.status()[0]["trouble"]
             state.rmdir()
-            wait_for(recorder, lambda found: found[0]["last"] != first and not found[0]["trouble"])
-    (record,) = [one for one in caplog.records if "the recording of coinglass failed" in one.getMessage()]
-    assert "recorder.json cannot be written" in record.getMessage()
+            wait_for(recorder, lambda found: not found[0]["trouble"])
+    assert list(trouble) == ["coins ALL", ASKED]
+    assert [why for why in trouble.values() if not why.startswith(f"{state} cannot be written: ")] == []
+    assert caplog.text == ""
+
+
+def test_a_round_that_fails_is_one_line_of_the_log(tmp_path, caplog, monkeypatch):
+    plain, failed = Store.compact, []
+
+    def compact(store, *given):
+        if len(failed) < 2:
+            failed.append(given)
+            raise liqdata.ArchiveError("recorded/coinglass: no space left", path="recorded/coinglass")
+        plain(store, *given)
+
+    monkeypatch.setattr(Store, "compact", compact)
+    with serving({ORDER: replies.glass([])}) as double:
+        service = vendors.CoinGlass(KEY, base_url=double.url, retries=0)
+        with liqdata.record(service, tmp_path / "archive", questions=BINANCE, every="1s") as recorder:
+            wait_for(recorder, lambda found: found[0]["trouble"] == {"the round": "recorded/coinglass: no space left"})
+            wait_for(recorder, lambda found: found[0]["last"] and not found[0]["trouble"])
+    (record,) = caplog.records
+    assert record.getMessage() == "the recording of coinglass failed: recorded/coinglass: no space left"
     assert record.exc_info is None
 
 
@@ -463,9 +467,10 @@ def test_a_first_recording_commits_as_it_goes_ends_at_once_and_continues(tmp_pat
             took = time.monotonic() - begun
         finally:
             slow.go.set()
-        # A page overlaps with the one before it by one order.
-        assert stored == list(range(1, len(stored) + 1))
         assert len(stored) >= 400
+        # A page overlaps with the one before it by one order; what has come is stored at the end too.
+        stored = orders_of(folder)
+        assert stored == list(range(1, 599))
         assert took < 5, "the running request is not waited for"
         assert recorder.status()[0]["trouble"] == {}
         slow.free = 10**6
@@ -474,7 +479,7 @@ def test_a_first_recording_commits_as_it_goes_ends_at_once_and_continues(tmp_pat
             status = recorder.status()[0]
         assert not service._access.core.closed, "the caller's client stays open"
         service.close()
-    assert status["orders"] == 2000 - len(stored)
+    assert status["orders"] == 2000 - 598
     assert orders_of(folder) == list(range(1, 2001))
 
 
