@@ -171,7 +171,7 @@ class Store:
         self.covered |= {name: end for name, (_, end) in exchanges.items()}
         self.save()
 
-    def compact(self, at: int, ended: Callable[[], bool]) -> None:
+    def compact(self, at: int, ended: Callable[[], bool] = lambda: False) -> None:
         """Move the rows of days that are no longer read again into files, day by day, until the recording has ended."""
         last = min([*self.newest.values(), at]) // _DAY * _DAY - _DAY
         for until in range(last - _WEEK, last + 1, _DAY):

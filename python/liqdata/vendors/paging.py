@@ -233,7 +233,7 @@ def _nearest(times: Sequence[int]) -> int:
 
 def _no_progress(what: str, bound: str, at: int, times: Sequence[int]) -> UnexpectedReply:
     """The error for a page that does not go on in time."""
-    asked, first, last = (datetime_of(one).isoformat() for one in (at, min(times), max(times)))
+    asked, first, last = (datetime_of(one).isoformat(timespec="milliseconds") for one in (at, min(times), max(times)))
     msg = (
         f"data: the {bound} of the period was {asked}, but the page has {what} from {first} to {last}: the service "
         f"ignores the {bound}, so there is no way to ask for the next page"
