@@ -210,7 +210,8 @@ impl Config {
         let headers = self.headers.values();
         let headers = headers.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let password = self.proxy.as_ref().and_then(Url::password);
-        let password = password.map(|text| percent_decode_str(text).decode_utf8_lossy().into_owned());
+        let password =
+            password.map(|text| percent_decode_str(text).decode_utf8_lossy().into_owned());
         self.secrets = Secrets::named(headers.chain(password).chain(self.hidden.iter().cloned()));
     }
 
