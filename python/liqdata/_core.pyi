@@ -301,6 +301,7 @@ class Client:
         headers: Sequence[tuple[str, str]],
         proxy: str | None,
         vendor: str | None = None,
+        hidden: Sequence[str] = ...,
     ) -> Client: ...
     @property
     def base_url(self) -> str: ...

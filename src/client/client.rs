@@ -379,14 +379,15 @@ impl Client {
                 call.retries
                     .again(fault.kind, fault.retry_after, remaining, fastrand::f64())
             };
+            // A service may repeat what it was sent.
+            let why = self.config().secrets().veiled(&fault.error.to_string());
             let Some(wait) = again else {
-                debug!(target: LOG, "GET {path}: {}", fault.error);
+                debug!(target: LOG, "GET {path}: {why}");
                 return Err(call.counted(fault));
             };
             warn!(
                 target: LOG,
-                "GET {path}: {}; trying again in {} ms",
-                fault.error,
+                "GET {path}: {why}; trying again in {} ms",
                 wait.as_millis()
             );
             before = Some(fault.error);

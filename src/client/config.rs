@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
@@ -55,7 +56,9 @@ pub struct Config {
     rate_limit: Option<f64>,
     max_body: usize,
     headers: HeaderMap,
-    /// Header values that must not be displayed.
+    /// Texts that must not be displayed besides the values of headers.
+    hidden: Vec<String>,
+    /// Texts that must not be displayed: header values, the password of the proxy and `hidden`.
     secrets: Secrets,
     proxy: Option<Url>,
     /// The proxy that the environment sets for the service.
@@ -88,6 +91,7 @@ impl Config {
             rate_limit: None,
             max_body: 64 << 20,
             headers: HeaderMap::new(),
+            hidden: Vec::new(),
             secrets: Secrets::default(),
             proxy: None,
             user_agent: concat!("liqdata/", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -190,8 +194,25 @@ impl Config {
                 return Err(refuse("is given twice"));
             }
         }
-        self.secrets = Secrets::of(&self.headers);
+        self.hide();
         Ok(self)
+    }
+
+    /// Sets texts that no error and no log record shows, besides the values of headers: keys that are sent otherwise.
+    #[must_use]
+    pub fn hidden(mut self, texts: Vec<String>) -> Self {
+        self.hidden = texts;
+        self.hide();
+        self
+    }
+
+    fn hide(&mut self) {
+        let headers = self.headers.values();
+        let headers = headers.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let password = self.proxy.as_ref().and_then(Url::password);
+        let password =
+            password.map(|text| percent_decode_str(text).decode_utf8_lossy().into_owned());
+        self.secrets = Secrets::named(headers.chain(password).chain(self.hidden.iter().cloned()));
     }
 
     /// Sets the proxy for every request. `None` uses the proxy that the environment sets, which is the default.
@@ -201,6 +222,7 @@ impl Config {
     /// [`BadQuery`] for anything but an http(s) URL. The message does not show the password.
     pub fn proxy(mut self, url: Option<&str>) -> Result<Self, BadQuery> {
         self.proxy = url.map(proxy).transpose()?;
+        self.hide();
         Ok(self)
     }
 

@@ -46,5 +46,5 @@ pub(crate) use reading::{
 };
 pub use row_fault::RowFault;
 pub(crate) use row_fault::first;
-pub(crate) use rules::{ContractBook, HOW, Judge, Judged, Spacings, other_length};
+pub(crate) use rules::{AHEAD, ContractBook, HOW, Judge, Judged, Spacings, TOO_LATE, other_length};
 pub(crate) use spreadsheet_text::plain_text;

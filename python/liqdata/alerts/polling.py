@@ -229,6 +229,8 @@ class _Poller:
         if meta["as_of"] is None:  # the source has no data yet
             return
         now = millis_of(meta["as_of"])
+        if not meta.get("simulated"):
+            now = min(now, int(time.time() * 1000))  # orders before the clock of a service that is wrong still come
         self._since = since = now if self._since is None else self._since
         labels = {"basis": "realised", **({"simulated": True} if meta.get("simulated") else {})}
         for cascades, failure in failures:

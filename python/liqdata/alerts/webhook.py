@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import math
 import socket
 import ssl
 import threading
@@ -73,7 +74,7 @@ def _post(address: str, body: bytes, headers: dict[str, str]) -> tuple[int, floa
     def exchange() -> None:
         try:
             outcome.append(_status(connection, address, body, headers))
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever a receiver answers is a failure of this delivery
             outcome.append(error)
 
     # A socket timeout limits only a single read, and a name lookup has no timeout. Joining the thread with a
@@ -116,8 +117,17 @@ def _status(
 
 def _wait_of(reply: http.client.HTTPResponse) -> float:
     """The seconds that a service asks to wait: in a header (Discord, Slack) or in the body (Telegram)."""
-    with suppress(ValueError, TypeError):
-        return max(0.0, float(reply.headers["Retry-After"]))
-    with suppress(ValueError, TypeError, KeyError):
-        return max(0.0, float(json.loads(reply.read(65_536))["parameters"]["retry_after"]))
-    return 1.0
+    stated = _seconds(reply.headers["Retry-After"])
+    if stated is None:
+        with suppress(ValueError, TypeError, LookupError, RecursionError):
+            stated = _seconds(json.loads(reply.read(65_536))["parameters"]["retry_after"])
+    return 1.0 if stated is None else stated
+
+
+def _seconds(value: Any) -> float | None:
+    """A finite number from 0; ``None`` for anything else."""
+    try:
+        found = float(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return found if 0 <= found < math.inf else None

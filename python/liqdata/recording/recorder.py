@@ -9,20 +9,20 @@ import time
 import weakref
 from collections.abc import Iterable
 from datetime import timedelta
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from liqdata import _core
 from liqdata.calls.arguments import datetime_of, folder, to_be_made
 from liqdata.calls.traceback import public_call, public_methods
-from liqdata.errors import BadQuery, LiqdataError
+from liqdata.errors import BadQuery
 from liqdata.text.printable import counted, printable, shortened
+from liqdata.vendors.reply import AHEAD
 
-from .sources import ORDERS, questions_of, sources_of
-from .store import Store
+from .sources import ORDERS, Refusals, questions_of, sources_of
+from .store import EqualOrders, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from .sources import Question, Source
 
@@ -34,6 +34,7 @@ OVERLAP = 10 * 60 * 1000
 _DAY = 24 * 60 * 60 * 1000
 _SHORTEST, _LONGEST = 1000, _DAY
 _SHOWN = 160
+_BATCH = 200  # orders of one transaction; a page of most services
 _log = logging.getLogger("liqdata")
 
 
@@ -60,87 +61,87 @@ class SourceRecorder:
         self.orders = self.maps = 0
         self.last: int | None = None
         self.trouble: dict[str, str] = {}
-        self.refused = 0
         self._day = 0
+        self._ended = False
 
-    def round(self, at: int, stopped: threading.Event | None = None) -> None:
-        """Ask every question of the time slot of ``at`` that has not been answered yet.
+    def round(self, at: int) -> None:
+        """Ask every question of the time slot of ``at`` that has not been answered yet; :meth:`end` ends it early.
 
         Parameters
         ----------
         at : int
             The instant, epoch milliseconds.
-        stopped : threading.Event, optional
-            Ends the round before the next question.
         """
+        begun = time.monotonic()
+
+        def now() -> int:
+            # In whole seconds; a round may take hours.
+            return at + 1000 * int(time.monotonic() - begun)
+
         spans: dict[str, list[tuple[int, int] | None]] = {}
         for question in self.questions:
-            if stopped is not None and stopped.is_set():
-                return
             found: dict[str, tuple[int, int]] | None = None
             try:
-                if question.kind == ORDERS:
-                    found = self._record_orders(question, at)
-                else:
-                    self._record_map(question, at)
-                self.trouble.pop(question.key, None)
-            except LiqdataError as error:
-                self.trouble[question.key] = printable(str(error))
+                found = self._record(question, at, now)
+            except Exception as error:  # noqa: BLE001 - one question must not end the round
+                if not self._ended:
+                    self.trouble[question.key] = printable(self.source.shown(error))
+            if self._ended:
+                return
             if question.kind == ORDERS:
                 for name, span in (found or {}).items():
                     spans.setdefault(name, []).append(span)
                 if found is None:
                     spans.setdefault(str(dict(question.arguments).get("exchange")), []).append(None)
-        self._cover(spans, at)
+        self._cover(spans, now())
         self.last = at
         if at // _DAY != self._day:
-            self.store.compact(at)
+            self.store.compact(at, lambda: self._ended)
             self._day = at // _DAY
 
-    def _record_map(self, question: Question, at: int) -> None:
+    def _record(self, question: Question, at: int, now: Callable[[], int]) -> dict[str, tuple[int, int]]:
+        """Ask a question and store the answer; return the time in which the orders of each exchange are complete."""
+        if question.kind == ORDERS:
+            return self._record_orders(question, now)
+        self._record_map(question, at, now())
+        self.trouble.pop(question.key, None)
+        return {}
+
+    def _record_map(self, question: Question, at: int, now: int) -> None:
         known = self.store.slot(question)
         if known is not None and known // self.every == at // self.every:
             return
-        self.maps += self.store.add_map(question, self.source.served(question), at)
+        self.maps += self.store.add_map(question, self.source.served(question), now)
 
-    def _record_orders(self, question: Question, at: int) -> dict[str, tuple[int, int]]:
+    def _record_orders(self, question: Question, now: Callable[[], int]) -> dict[str, tuple[int, int]]:
         """Store the new orders; return the time in which the orders of each exchange are complete."""
         newest = self.store.newest.get(question.key)
-        if newest is None:
-            orders, start = self._first_orders(question, at)
+        # A clock that was set back would wait for the orders after the newest one.
+        is_first = newest is None or newest > now() + AHEAD
+        start = None if newest is None or is_first else min(newest, now()) - max(OVERLAP, 2 * self.every)
+        faults = Refusals()
+        walk = _Walk(self.source.orders(question, start, faults), self.source.depth if is_first else None, now)
+        seen = EqualOrders()
+        for orders in walk.batches():
+            sides = [self.source.raw_side(order) for order in orders]
+            self.orders += self.store.add_orders(orders, sides, now(), seen, faults)
+        self.store.advance(question, walk.newest or (None if is_first else newest))
+        if faults.count:
+            why = printable(self.source.shown(faults.first))
+            self.trouble[question.key] = f"{counted(faults.count, 'order')} not stored: {why}"
         else:
-            start = newest - max(OVERLAP, 2 * self.every)
-            orders = list(self.source.orders(question, start))
-        sides = [self.source.raw_side(order) for order in orders]
-        new, refused = self.store.add_orders(question, orders, sides, at)
-        self.orders += new
-        if refused:
-            self.refused = len(refused)
-            self.trouble[f"{question.key}, an order"] = f"{counted(len(refused), 'order')} not stored: {refused[0]}"
+            self.trouble.pop(question.key, None)
         given = dict(question.arguments).get("exchange")
-        names = {str(given)} if given is not None else {str(order["exchange"]) for order in orders}
-        now = self.source.now(at)
+        names = {str(given)} if given is not None else walk.exchanges
+        end = self.source.now(now())
+        begin = start if start is not None else end if walk.oldest is None else walk.oldest
         made = {}
         for name in names | (set(self.store.covered) if given is None else set()):
-            known = self.store.covered.get(name, start)
+            known = self.store.covered.get(name, begin)
             if self.source.forgets_after is not None:
-                known = max(known, now - self.source.forgets_after)
-            made[name] = (min(known, now), now)
+                known = max(known, end - self.source.forgets_after)
+            made[name] = (min(known, end), end)
         return made
-
-    def _first_orders(self, question: Question, at: int) -> tuple[list[dict[str, Any]], int]:
-        """The orders of a first recording, and the instant from which they are complete."""
-        found = iter(self.source.orders(question, None))
-        first = next(found, None)
-        if first is None:
-            return [], self.source.now(at)
-        floor = first["timestamp"] - self.source.depth
-        orders: list[dict[str, Any]] = []
-        for order in chain([first], found):
-            if order["timestamp"] < floor:
-                return orders, floor
-            orders.append(order)
-        return orders, orders[-1]["timestamp"]
 
     def _cover(self, spans: Mapping[str, Sequence[tuple[int, int] | None]], at: int) -> None:
         """Store coverage of the exchanges of which every question was answered."""
@@ -163,10 +164,67 @@ class SourceRecorder:
             "trouble": dict(self.trouble),
         }
 
+    def end(self) -> None:
+        """End the running round: what has come is stored, and the running request is cancelled."""
+        self._ended = True
+        self.source.end()
+
     def close(self) -> None:
         """Release the archive and the connections."""
         self.store.close()
         self.source.close()
+
+
+class _Walk:
+    """The orders of one reading, newest first, in batches; what an order far ahead of the clock says is not believed.
+
+    Parameters
+    ----------
+    orders : iterator of dict
+        The orders.
+    depth : int, optional
+        End this many milliseconds before the newest order; without it, read all of them.
+    now : callable
+        The instant of the clock.
+    """
+
+    def __init__(self, orders: Iterator[dict[str, Any]], depth: int | None, now: Callable[[], int]) -> None:
+        self._orders, self._depth, self._now = orders, depth, now
+        self.newest: int | None = None
+        """Time of the newest order."""
+        self.oldest: int | None = None
+        """The instant from which the orders are complete."""
+        self.exchanges: set[str] = set()
+
+    def batches(self) -> Iterator[list[dict[str, Any]]]:
+        """The orders; those that came before a failure are given before it is raised."""
+        batch: list[dict[str, Any]] = []
+        try:
+            for order in self._orders:
+                if self._is_over(order):
+                    break
+                batch.append(order)
+                if len(batch) >= _BATCH:
+                    yield batch
+                    batch = []
+        except Exception:
+            if batch:
+                yield batch
+            raise
+        if batch:
+            yield batch
+
+    def _is_over(self, order: Mapping[str, Any]) -> bool:
+        at, now = order["timestamp"], self._now()
+        if at > now + AHEAD:
+            return False
+        self.newest = max(self.newest or 0, min(at, now))
+        if self._depth is not None and at < self.newest - self._depth:
+            self.oldest = self.newest - self._depth
+            return True
+        self.oldest = at
+        self.exchanges.add(str(order["exchange"]))
+        return False
 
 
 @public_methods
@@ -224,7 +282,8 @@ class Recorder:
         list of dict
             ``source`` (the name for ``market.maps(source=)``), ``questions`` (their number), ``orders`` and ``maps``
             (new ones stored), ``last`` (instant of the last round, epoch ms; ``None`` before the first one) and
-            ``trouble`` (the last error of each question that fails now).
+            ``trouble`` (for each question that fails now, its last error; for a question about orders also why orders
+            were not stored).
 
         Examples
         --------
@@ -268,7 +327,7 @@ class Recorder:
         return self._stopped.wait(timeout)
 
     def close(self) -> None:
-        """Finish the running requests, store their answers and release the archive. May be called more than once.
+        """Cancel the running requests, store what has come and release the archive. May be called more than once.
 
         Examples
         --------
@@ -301,10 +360,12 @@ def _work(part: SourceRecorder, stopped: threading.Event) -> None:
     while not stopped.is_set():
         at = time.time_ns() // 1_000_000
         try:
-            part.round(at, stopped)
+            part.round(at)
         except Exception as error:  # noqa: BLE001 - a source must not end the recording of the others
-            _log.exception("the recording of %s failed", part.source.name)
-            part.trouble["the round"] = printable(f"{type(error).__name__}: {error}")
+            why = printable(part.source.shown(error))
+            if part.trouble.get("the round") != why:
+                _log.error("the recording of %s failed: %s", part.source.name, why)
+            part.trouble["the round"] = why
         else:
             part.trouble.pop("the round", None)
         begin = (at // part.every + 1) * part.every
@@ -313,6 +374,8 @@ def _work(part: SourceRecorder, stopped: threading.Event) -> None:
 
 def _stop(stopped: threading.Event, threads: list[threading.Thread], parts: list[SourceRecorder]) -> None:
     stopped.set()
+    for part in parts:
+        part.end()
     for thread in threads:
         if thread is not threading.current_thread():
             thread.join()
@@ -345,7 +408,8 @@ def record(
 ) -> Recorder:
     """Record what other services answer, in an archive.
 
-    Orders are recorded without gaps and duplicates: each round reads from the newest recorded order on. Maps and
+    Orders are recorded without gaps and duplicates: each round reads from the newest recorded order on. An order that
+    is more than ten minutes ahead of this machine's clock is not stored, and neither is a map. Maps and
     rankings are stored as they were served, with the instant; an answer that equals the one before it is not stored
     again. A recording that was stopped or killed continues. Requests keep to the limits of each service. A refused
     question is asked again in the next round.

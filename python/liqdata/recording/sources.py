@@ -5,19 +5,23 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from liqdata import _core
-from liqdata.calls.arguments import datetime_of
+from liqdata.calls.arguments import datetime_of, millis_of
 from liqdata.client import Client
 from liqdata.endpoints.contract import endpoints
-from liqdata.errors import BadQuery, UnexpectedReply
+from liqdata.errors import BadQuery, LiqdataError, UnexpectedReply
+from liqdata.results.heatmap import Heatmap
 from liqdata.source import convert
+from liqdata.vendors.coinglass import LIMITS
 from liqdata.vendors.hyblock import TOKEN_PATH
-from liqdata.vendors.reply import Reply
+from liqdata.vendors.reply import AHEAD, NOT_AHEAD, Reply
 from liqdata.vendors.service import BlockingVendor
 from liqdata.vendors.vocabulary import coin_of
 
@@ -73,6 +77,19 @@ class Served(NamedTuple):
     about: dict[str, Any]
 
 
+class Refusals:
+    """Why orders are not stored."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first = ""
+
+    def append(self, why: object) -> None:
+        """Note an order that is not stored."""
+        self.first = self.first or str(why)
+        self.count += 1
+
+
 class Source(Protocol):
     """A service that is recorded."""
 
@@ -94,8 +111,8 @@ class Source(Protocol):
         """Ask a question; a reply that cannot be decoded raises."""
         ...
 
-    def orders(self, question: Question, start: int | None) -> Iterator[dict[str, Any]]:
-        """Orders from ``start`` on, newest first."""
+    def orders(self, question: Question, start: int | None, faults: Refusals) -> Iterator[dict[str, Any]]:
+        """Orders from ``start`` on, newest first; those that cannot be read are faults."""
         ...
 
     def raw_side(self, order: Mapping[str, Any]) -> str:
@@ -103,7 +120,15 @@ class Source(Protocol):
         ...
 
     def now(self, at: int) -> int:
-        """The instant of the service, if it has a clock of its own."""
+        """The instant of the service, if it has a clock of its own; never after ``at``."""
+        ...
+
+    def shown(self, error: Exception | str) -> str:
+        """The text of an error, without the keys of the service."""
+        ...
+
+    def end(self) -> None:
+        """Cancel the running request, and all later ones."""
         ...
 
     def close(self) -> None:
@@ -111,20 +136,78 @@ class Source(Protocol):
         ...
 
 
-class _Capture:
+class Calls:
+    """The running call of a source, which is cancelled when the recording ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: Any = None
+        self._ended = False
+
+    def wait(self, call: Any) -> Any:
+        """Wait for a call. It raises if the recording ends meanwhile, or has ended."""
+        with self._lock:
+            self._running = call
+            if self._ended:
+                call.cancel()
+        return call.wait()
+
+    def end(self) -> None:
+        """Cancel the running call, and all later ones."""
+        with self._lock:
+            self._ended = True
+            if self._running is not None:
+                self._running.cancel()
+
+
+class _Begun(NamedTuple):
+    call: Any
+    calls: Calls
+
+    def wait(self) -> Any:
+        return self.calls.wait(self.call)
+
+
+class _Watched:
+    """An object that begins calls, which are cancelled when the recording ends."""
+
+    def __init__(self, inner: Any, calls: Calls) -> None:
+        self._inner = inner
+        self._calls = calls
+
+    def walk(self, *given: Any) -> _Watched:
+        return _Watched(self._inner.walk(*given), self._calls)
+
+    def begin_next(self) -> _Begun:
+        return _Begun(self._inner.begin_next(), self._calls)
+
+    def begin_document(self, *given: Any) -> _Begun:
+        return _Begun(self._inner.begin_document(*given), self._calls)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class _WatchedAccess(_Watched):
     """Access to a vendor that remembers the last reply."""
 
-    def __init__(self, access: Any) -> None:
-        self._access = access
-        self.last: Reply | None = None
+    last: Reply | None = None
+
+    def begin(self, request: Get) -> Any:
+        started = self._inner.begin(request)
+        return lambda: _Begun(started(), self._calls)
 
     def reply(self, answer: Any) -> Reply:
-        found: Reply = self._access.reply(answer)
+        found: Reply = self._inner.reply(answer)
         self.last = found
         return found
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._access, name)
+
+def _twin(original: Any, **changed: Any) -> Any:
+    """A copy of an object with other attributes; classes may refuse to be copied otherwise."""
+    made = object.__new__(type(original))
+    vars(made).update(vars(original), **changed)
+    return made
 
 
 class _Stored:
@@ -157,7 +240,10 @@ class VendorSource:
     """A vendor as a source of recordings."""
 
     def __init__(self, service: BlockingVendor[Any], *, own: bool) -> None:
-        self.service = service
+        self._calls = Calls()
+        self._original = service
+        self._access = _WatchedAccess(service._access, self._calls)  # noqa: SLF001 - the same package
+        self.service = _twin(service, _access=self._access)
         self.vendor = type(service).__name__
         self.name = self.vendor.lower()
         self.depth = 7 * DAY
@@ -180,24 +266,20 @@ class VendorSource:
 
     def served(self, question: Question) -> Served:
         """Ask a question; a reply that cannot be decoded raises."""
-        twin = object.__new__(type(self.service))
-        vars(twin).update(vars(self.service))
-        capture = _Capture(self.service._access)  # noqa: SLF001 - the same package
-        twin._access = capture  # type: ignore[assignment]
-        _ask(twin, question)
-        last = capture.last
+        self._access.last = None
+        _ask(self.service, question)
+        last = self._access.last
         if last is None:
             msg = f"{question.kind}: no reply came"
             raise UnexpectedReply(msg, path="")
-        limits = {name: value for name, value in last.headers.items() if name.startswith("api-key-")}
+        limits = {name: value for name, value in last.headers.items() if name in LIMITS.values()}
         about = {"vendor": self.vendor, "source": self.service.base_url, "headers": limits}
         return Served(_text(last.body), about)
 
-    def orders(self, question: Question, start: int | None) -> Iterator[dict[str, Any]]:
-        """Orders from ``start`` on, newest first."""
-        found: Iterator[dict[str, Any]] = self.service.iter_orders(  # type: ignore[attr-defined]
-            question.symbol, start=start, **dict(question.arguments)
-        )
+    def orders(self, question: Question, start: int | None, faults: Refusals) -> Iterator[dict[str, Any]]:
+        """Orders from ``start`` on, newest first; those that cannot be read are faults."""
+        service = _twin(self.service, _faults=faults)
+        found: Iterator[dict[str, Any]] = service.iter_orders(question.symbol, start=start, **dict(question.arguments))
         return found
 
     def raw_side(self, order: Mapping[str, Any]) -> str:
@@ -210,22 +292,33 @@ class VendorSource:
         """The instant of the recorder."""
         return at
 
+    def shown(self, error: Exception | str) -> str:
+        """The text of an error, without the keys of the service."""
+        return str(self._original._access.without_keys(_text_of(error)))  # noqa: SLF001 - the same package
+
+    def end(self) -> None:
+        """Cancel the running request, and all later ones."""
+        self._calls.end()
+
     def close(self) -> None:
         """Close the connections, if the recorder opened them."""
         if self._own:
-            self.service.close()
+            self._original.close()
 
 
 class ServerSource:
     """A liqdata server as a source of recordings."""
 
     def __init__(self, client: Client, *, own: bool) -> None:
-        self.client = client
+        self._calls = Calls()
+        self._original = client
+        source = client._source  # noqa: SLF001 - the same package
+        self._core: Any = _Watched(source.core, self._calls)
+        self.client = _twin(client, _source=_twin(source, core=self._core))
         parts = urlsplit(client.base_url)
         self.name = re.sub("[^a-z0-9.]+", "-", f"{parts.netloc.rpartition('@')[2]}{parts.path}".lower()).strip("-.")
         self.depth = DAY
         self.forgets_after: int | None = None
-        self._core = client._source.core  # noqa: SLF001 - the same package
         self._own = own
 
     def methods(self) -> dict[str, Any]:
@@ -245,13 +338,14 @@ class ServerSource:
         path = endpoints()[question.kind].path
         _, _, body = self._core.begin_document(path, query).wait()
         made = Served(_text(body), {"source": self.client.base_url, "simulated": self._core.simulated})
-        decoded(question, made.body, made.about, 0)
+        found = decoded(question, made.body, made.about, 0)
+        check_instants(found, int(time.time() * 1000) + AHEAD)
         return made
 
-    def orders(self, question: Question, start: int | None) -> Iterator[dict[str, Any]]:
+    def orders(self, question: Question, start: int | None, faults: Refusals) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - the core reads all orders of a page or none
         """Orders from ``start`` on, newest first."""
         first = None if start is None else datetime_of(start)
-        return iter(self.client.iter_orders(question.symbol, start=first, **dict(question.arguments)))  # type: ignore[arg-type]
+        return iter(self.client.iter_orders(question.symbol, start=first, **dict(question.arguments)))
 
     def raw_side(self, order: Mapping[str, Any]) -> str:
         """The part of an order's identity that is its side."""
@@ -259,12 +353,44 @@ class ServerSource:
 
     def now(self, at: int) -> int:
         """The instant of the server: that of a simulation is not the wall clock."""
-        return self._core.answered_at or at
+        return min(self._core.answered_at or at, at)
+
+    def shown(self, error: Exception | str) -> str:
+        """The text of an error, which has no keys."""
+        return _text_of(error)
+
+    def end(self) -> None:
+        """Cancel the running request, and all later ones."""
+        self._calls.end()
 
     def close(self) -> None:
         """Close the connections, if the recorder opened them."""
         if self._own:
-            self.client.close()
+            self._original.close()
+
+
+def _text_of(error: Exception | str) -> str:
+    return str(error) if isinstance(error, LiqdataError | str) else f"{type(error).__name__}: {error}"
+
+
+def check_instants(found: Any, latest: int) -> None:
+    """Check that no instant of a map is ahead of this machine's clock.
+
+    Raises
+    ------
+    UnexpectedReply
+        For a map that is dated after ``latest``, or has a column that begins after it.
+    """
+    dated = getattr(found, "updated_at", None) if not isinstance(found, Mapping) else found.get("updatedAt")
+    known = {"updatedAt": dated if isinstance(dated, int) else None if dated is None else millis_of(dated)}
+    if isinstance(found, Heatmap) and found.times.size:
+        # The last column may still be open.
+        begin = found.times[-2:][0].astype("datetime64[ms]").astype("int64")
+        known[f"times[{max(found.times.size - 2, 0)}]"] = int(begin)
+    for path, at in known.items():
+        if at is not None and at > latest:
+            msg = f"{path}: {datetime_of(at).isoformat()} is not allowed; allowed: {NOT_AHEAD}"
+            raise UnexpectedReply(msg, path=path)
 
 
 def sources_of(value: object) -> list[Source]:
@@ -373,6 +499,7 @@ def _of_vendor(vendor: str, question: Question, body: str, about: Mapping[str, A
 
     keys = ("recorded",) * (3 if vendor == "Hyblock" else 1)
     service = getattr(vendors, vendor)(*keys, base_url=about["source"])
+    # Its instants were judged when it was received.
     reply = Reply(200, dict(about.get("headers") or {}), body.encode(), at)
     service._access = _Stored(service._access, reply)  # noqa: SLF001 - the same package
     known = inspect.signature(getattr(service, question.kind)).parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,34 @@ from .folders import JOURNAL, recorded_folder
 from .sources import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from .sources import Served
+    from .sources import Refusals, Served
 
 _STATE = "recorder.json"
 _DAY = 24 * 60 * 60 * 1000
+_WEEK = 7 * _DAY  # the depth of a first recording
+_NEAR = 60 * 1000
+_MOST_MET = 10_000
 _PLAIN = ("exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp")
+
+
+class EqualOrders:
+    """Counts the orders of one reading that are equal, so that each has a key of its own."""
+
+    def __init__(self) -> None:
+        self._met: dict[tuple[int, str], int] = {}
+        self._most = _MOST_MET
+
+    def count(self, at: int, key: str) -> int:
+        """How many orders with this key were met before."""
+        if len(self._met) > self._most:
+            # A reading goes back in time, so later orders are not met again.
+            self._met = {known: number for known, number in self._met.items() if known[0] < at + _NEAR}
+            self._most = max(_MOST_MET, 2 * len(self._met))
+        met = self._met.get((at, key), 0)
+        self._met[at, key] = met + 1
+        return met
 
 
 class Store:
@@ -39,7 +59,11 @@ class Store:
         if not (Path(path) / JOURNAL).exists():
             _core.ArchiveWriter(path).close()
         folder = recorded_folder(path, source)
-        folder.parent.mkdir(exist_ok=True)
+        try:
+            folder.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            msg = f"{folder.parent} cannot be created: {error.strerror or error}"
+            raise ArchiveError(msg, path=str(folder.parent)) from None
         self.folder = folder
         self._writer = _core.ArchiveWriter(str(folder))
         try:
@@ -117,24 +141,29 @@ class Store:
         return new
 
     def add_orders(
-        self, question: Question, orders: Sequence[Mapping[str, Any]], sides: Sequence[str], at: int
-    ) -> tuple[int, list[str]]:
-        """Store the orders of a question that are new; return their number, and why orders were refused."""
-        seen: Counter[str] = Counter()
+        self, orders: Sequence[Mapping[str, Any]], sides: Sequence[str], at: int, seen: EqualOrders, faults: Refusals
+    ) -> int:
+        """Store the orders that are new, and return their number; those that are not stored are faults."""
         keys = []
         for order, side in zip(orders, sides, strict=True):
             parts = (side, *(_number(order[name]) for name in ("price", "value_usd")), str(order["timestamp"]))
             key = "|".join((str(order["symbol"]), *parts))
-            keys.append(f"{key}|{seen[order['exchange'] + key]}")
-            seen[order["exchange"] + key] += 1
-        new = 0
-        refused: list[str] = []
-        if orders:
-            rows = [{name: order[name] for name in _PLAIN} for order in orders]
-            new, _, refused = self._writer.record(table(rows, "orders"), keys, at, [], [])
-            self.newest[question.key] = max(order["timestamp"] for order in orders)
-            self.save()
-        return new, refused
+            keys.append(f"{key}|{seen.count(order['timestamp'], order['exchange'] + key)}")
+        if not orders:
+            return 0
+        rows = [{name: order[name] for name in _PLAIN} for order in orders]
+        new, _, refused = self._writer.record(table(rows, "orders"), keys, at, [], [])
+        for why in refused:
+            faults.append(why)
+        return new
+
+    def advance(self, question: Question, newest: int | None) -> None:
+        """Note the newest order of a question; ``None`` reads all of them again."""
+        if newest is None:
+            self.newest.pop(question.key, None)
+        else:
+            self.newest[question.key] = newest
+        self.save()
 
     def add_coverage(self, exchanges: Mapping[str, tuple[int, int]], at: int) -> None:
         """Store the time in which the orders of exchanges are complete."""
@@ -142,16 +171,24 @@ class Store:
         self.covered |= {name: end for name, (_, end) in exchanges.items()}
         self.save()
 
-    def compact(self, at: int) -> None:
-        """Move the rows of days that are no longer read again into files."""
-        oldest = min([*self.newest.values(), at])
-        self._writer.roll(oldest // _DAY * _DAY - _DAY)
+    def compact(self, at: int, ended: Callable[[], bool] = lambda: False) -> None:
+        """Move the rows of days that are no longer read again into files, day by day, until the recording has ended."""
+        last = min([*self.newest.values(), at]) // _DAY * _DAY - _DAY
+        for until in range(last - _WEEK, last + 1, _DAY):
+            if ended():
+                return
+            self._writer.roll(until)
 
     def save(self) -> None:
         """Write the file of state."""
         state = {"newest": self.newest, "covered": self.covered, "maps": self._maps, "served": self._served}
-        with atomic_write(self.folder / _STATE) as file:
-            file.write_text(json.dumps(state, indent=1))
+        file = self.folder / _STATE
+        try:
+            with atomic_write(file) as unfinished:
+                unfinished.write_text(json.dumps(state, indent=1))
+        except OSError as error:
+            msg = f"{file} cannot be written: {error.strerror or error}"
+            raise ArchiveError(msg, path=str(file)) from None
 
     def close(self) -> None:
         """Release the archive."""

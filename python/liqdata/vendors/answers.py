@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from .reply import Reply
 
 _DIGITS = 28
+_QTY_DIGITS = 12
+_QTY_PLACES = Decimal(1).scaleb(-_QTY_DIGITS)
 _LARGE = 10**15
+_MOST_CELLS = 2**23  # as for heatmaps of the contract that leave cells out: 64 MiB
+_MOST_EXACT = Decimal(2**96)  # the largest decimal of the core
 _KINDS = {
     **dict.fromkeys(("timestamp", "closes_at"), "time"),
     **dict.fromkeys(("coin", "symbol", "exchange", "side"), "text"),
@@ -94,13 +98,30 @@ def _column(kind: str, cells: list[Any]) -> tuple[str, Any, list[bool] | None]:
 
 
 def exact(amount: Decimal) -> str:
-    """An amount as text with at most 28 digits."""
+    """An amount as text with at most 28 digits.
+
+    Raises
+    ------
+    UnexpectedReply
+        For an amount beyond the decimals of the core.
+    """
+    if abs(amount) >= _MOST_EXACT:
+        msg = f"the amount {amount:.6g} is not allowed; allowed: amounts below {_MOST_EXACT:.6g}"
+        raise UnexpectedReply(msg, path="")
     text = format(amount, "f")
     digits = len(text.replace(".", "").replace("-", "").lstrip("0"))
     if digits > _DIGITS:
         whole = len(text.partition(".")[0].lstrip("-0"))
-        text = format(round(amount, max(_DIGITS - whole, 0)), "f")
+        text = (
+            format(round(amount, _DIGITS - whole), "f") if whole < _DIGITS else format(amount.to_integral_value(), "f")
+        )
     return text
+
+
+def quotient(value: Decimal, price: Decimal) -> Decimal:
+    """The quantity of an order, with 12 decimal places if it has that many digits."""
+    found = value / price
+    return (found.quantize(_QTY_PLACES) if found.adjusted() < _DIGITS - _QTY_DIGITS else found).normalize()
 
 
 def totals(long: Decimal, short: Decimal) -> dict[str, Decimal]:
@@ -152,7 +173,7 @@ def heatmap(
     if sent is None:
         unwrap(reply.json())  # a refusal has no cells
     body, columns, levels, amounts = sent or (reply.body, *[np.empty(0, np.uint32)] * 2, np.empty(0))
-    data = unwrap(parsed(body))
+    data = unwrap(parsed(body, reply.latest))
     for step in root:
         data = data.member(step)
     if sent is None:
@@ -162,6 +183,8 @@ def heatmap(
     # An error names the field as this reply would spell it.
     axes = (names[part][spelling:] + names[part][:spelling] for part in ("prices", "times"))
     prices_axis, axis = (data.member(*spellings) for spellings in axes)
+    lengths = [len(one.value) if isinstance(one.value, list) else 0 for one in (prices_axis, axis)]
+    bounded(lengths[0], lengths[1], data.path)
     prices = prices_of(prices_axis)
     bars, price = None, math.nan
     if candles:
@@ -181,7 +204,7 @@ def heatmap(
         symbol=symbol,
         range=range,
         model=model,
-        updated_at=datetime_of(reply.answered_at if updated is None else updated.instant()),
+        updated_at=datetime_of(reply.answered_at if updated is None else updated.past()),
         current_price=price,
         prices=prices,
         times=np.array(column_ends(starts), dtype="datetime64[ms]"),
@@ -191,6 +214,19 @@ def heatmap(
     )
 
 
+def bounded(rows: int, columns: int, path: str) -> None:
+    """Check the size of a grid before it is allocated.
+
+    Raises
+    ------
+    UnexpectedReply
+        For a grid that is larger than any heatmap.
+    """
+    if rows * columns > _MOST_CELLS:
+        msg = f"{path or 'the body'}: has a grid of {rows} × {columns}; allowed: at most {_MOST_CELLS} cells"
+        raise UnexpectedReply(msg, path=path)
+
+
 def _cells(reply: Reply, names: tuple[str, ...]) -> tuple[Any, str]:
     """The sparse cells under the first of these names that the body has."""
     for name in names:
@@ -198,7 +234,10 @@ def _cells(reply: Reply, names: tuple[str, ...]) -> tuple[Any, str]:
             found = _core.sparse(reply.body, name)
         except UnexpectedReply as error:
             # The path starts at the member.
-            above = _place(reply.json(), name) or name
+            try:
+                above = _place(reply.json(), name) or name
+            except RecursionError:
+                above = name
             path = above + str(error.path).removeprefix(name)
             raise UnexpectedReply(str(error).replace(str(error.path), path, 1), path=path) from None
         if found is not None:
@@ -242,7 +281,7 @@ def ascending(axis: Node) -> list[int]:
     items = axis.items()
     if not items:
         raise axis.wrong("at least one instant")
-    found = [item.instant() for item in items]
+    found = [item.past() for item in items]
     for before, after, item in zip(found, found[1:], items[1:], strict=False):
         if after <= before:
             raise item.wrong("an instant after the one before it")
@@ -256,7 +295,7 @@ def _candles(axis: Node, symbol: str) -> tuple[Callable[[], Rows[Any]], list[int
     cells = _fast_candles(axis)
     if cells is None:
         items = [item.items(6) for item in axis.items()]
-        starts = ascending(Node([item[0].value for item in items], axis.path))
+        starts = ascending(Node([item[0].value for item in items], axis.path, axis.latest))
         cells = np.array([(at, *_parts(item)) for at, item in zip(starts, items, strict=True)])
     else:
         starts = cells[:, 0].astype("int64").tolist()
@@ -299,7 +338,7 @@ def _fast_candles(axis: Node) -> npt.NDArray[np.float64] | None:
     if unit not in FACTORS or _core.time_unit(int(opens[-1])) != unit:
         return None
     cells[:, 0] *= FACTORS[unit]
-    return cells
+    return cells if opens[-1] <= axis.latest else None
 
 
 def steps(starts: Sequence[int]) -> list[int]:
@@ -348,6 +387,7 @@ class Levels:
 
         keys = sorted(self.cells)
         leverages = sorted({leverage for tiers in self.cells.values() for leverage in tiers if leverage is not None})
+        bounded(len(keys), max(len(leverages), len(self.by_exchange)), "data")
         prices = np.array([key[0] for key in keys], dtype=np.float64)
         below = ["unknown" if math.isnan(price) else "long" if key[0] < price else "short" for key in keys]
         sides = [key[1] or side for key, side in zip(keys, below, strict=True)]

@@ -480,6 +480,7 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         """
         refuse_others("CoinAnk", "iter_orders", others)
         pages = coinank_pages(symbol, exchange, start, end, max_rows)
+        pages.faults = self._faults
         while not pages.done:
             page = await self._run(self._dialect.page(symbol, pages, side, min_usd))
             for row in pages.accept(page):
@@ -854,6 +855,7 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         """
         refuse_others("CoinGlass", "iter_orders", others)
         pages = coinglass_pages(symbol, exchange, start, end, max_rows)
+        pages.faults = self._faults
         while not pages.done:
             page = await self._run(self._dialect.page(symbol, pages, min_usd))
             for row in pages.accept(page):

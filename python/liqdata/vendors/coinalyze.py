@@ -148,7 +148,7 @@ class CoinalyzeDialect(Dialect):
                 if one not in sent:
                     missing.append(one)
                     continue
-                rows = [read(point, one, point.member("t").instant(), step) for point in sent[one]]
+                rows = [read(point, one, point.member("t").past(), step) for point in sent[one]]
                 made += sorted(rows, key=lambda row: row["timestamp"])
         if missing and len(missing) == len(names) and markets.coin is None:
             msg = f"Coinalyze left out {', '.join(map(repr, missing))}: it has no such market, or no data in this time"

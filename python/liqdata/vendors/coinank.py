@@ -11,7 +11,7 @@ from liqdata.errors import BadQuery, Refused, UnexpectedReply
 
 from . import answers
 from .answers import Levels
-from .paging import ORDERS_AT_ONCE, OrderPages, order_of
+from .paging import ORDERS_AT_ONCE, OrderPages, earlier_end, order_of
 from .refusal import get, is_unknown, scalar, words
 from .reply import Get, Node, Reply
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
@@ -199,8 +199,7 @@ class CoinAnkDialect(Dialect):
             if pages.is_alone or not is_unknown(error):
                 raise
             return None
-        made = [_order(row) for row in unwrap(reply.json()).items()]
-        made.sort(key=lambda row: -row["timestamp"])
+        made = pages.read(unwrap(reply.json()).items(), _order)
         return answers.rows(answers.ORDERS, made, meta_of(self.access, reply, sides=_SIDES))
 
     def history(self, symbol: str, exchange: str | None, interval: Any, start: Any, end: Any) -> Flow[Rows[Any]]:
@@ -223,11 +222,9 @@ class CoinAnkDialect(Dialect):
                 path, _VIP1, **query, interval=theirs, endTime=None if until is None else str(until), size=str(_MOST)
             )
             page = [_period(row, name, is_sum=exchange is None) for row in unwrap(reply.json()).items()]
-            fresh = {row["timestamp"]: row for row in page if row["timestamp"] not in made}
-            made |= fresh
-            if not fresh or first is None or min(made) <= first:
+            until = earlier_end(made, page, first, until)
+            if until is None:
                 break
-            until = min(made)
         wanted = [made[at] for at in sorted(made) if (first or 0) <= at and (last is None or at < last)]
         return answers.history(wanted, meta_of(self.access, reply, units="usd"))
 
@@ -236,7 +233,7 @@ def _period(row: Node, name: str, *, is_sum: bool) -> dict[str, Any]:
     """The totals of a period; those of all exchanges are in a member of their own."""
     amounts = row.member("all") if is_sum else row
     long, short = (amounts.member(part).amount() for part in ("longTurnover", "shortTurnover"))
-    return {"timestamp": row.member("ts").instant(), "symbol": name, **answers.totals(long, short)}
+    return {"timestamp": row.member("ts").past(), "symbol": name, **answers.totals(long, short)}
 
 
 def _longs(data: Node, prices: npt.NDArray[np.float64], price: float) -> int | None:
@@ -514,6 +511,7 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
         """
         refuse_others("CoinAnk", "iter_orders", others)
         pages = coinank_pages(symbol, exchange, start, end, max_rows)
+        pages.faults = self._faults
         while not pages.done:
             page = self._run(self._dialect.page(symbol, pages, side, min_usd))
             yield from pages.accept(page)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+import re
+from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -13,7 +14,7 @@ from liqdata.results.record import Record
 
 from . import answers
 from .answers import Levels
-from .paging import ORDERS_AT_ONCE, OrderPages, order_of
+from .paging import ORDERS_AT_ONCE, OrderPages, next_start, order_of
 from .refusal import get, is_unknown, scalar, words
 from .reply import Get, Node, Reply, is_number
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
@@ -77,6 +78,9 @@ _PROFESSIONAL, _STANDARD, _STARTUP = "the plan Professional", "the plan Standard
 _ANY_PLAN = "any plan"
 _PER_MINUTE = {"HOBBYIST": 30, "STARTUP": 80, "STANDARD": 300, "PROFESSIONAL": 1200}
 _LIMIT_HEADER = "api-key-max-limit"
+LIMITS = {"per_minute": _LIMIT_HEADER, "used": "api-key-use-limit"}
+"""The headers with the limit of the key."""
+
 _PAGE = 200  # rows of one page of orders
 _MOST = 1000  # rows of one page of a series
 _SIDES = {"documented": {1: "SHORT", 2: "LONG"}, "position": {1: "LONG", 2: "SHORT"}}
@@ -85,7 +89,6 @@ _SIDES_READ = {
     "position": "1 is a long, 2 is a short (documents of the WebSocket)",
 }
 _ROOT = "/api/futures"
-_QTY_PLACES = Decimal(1).scaleb(-12)
 _UNDECIDED = 0.05  # shares of long USD that differ by less do not decide which side is which
 _CELLS = {
     "cells": ("liquidation_leverage_data", "liq"),
@@ -141,8 +144,8 @@ class CoinGlassDialect(Dialect):
     def _meta(self, reply: Reply, **more: Any) -> dict[str, Any]:
         limits = {
             name: int(reply.headers[header])
-            for name, header in (("per_minute", _LIMIT_HEADER), ("used", "api-key-use-limit"))
-            if reply.headers.get(header, "").isdigit()
+            for name, header in LIMITS.items()
+            if re.fullmatch(r"\d{1,9}", reply.headers.get(header, ""), re.ASCII)
         }
         return meta_of(self.access, reply, **more, **({"limits": limits} if limits else {}))
 
@@ -264,25 +267,24 @@ class CoinGlassDialect(Dialect):
     def page(self, symbol: str, pages: OrderPages, min_usd: Any) -> Flow[Rows[Any] | None]:
         """The next page of orders, newest first; ``None`` if the vendor does not have the exchange."""
         try:
-            return (yield from self._page(symbol, pages.exchange, min_usd, pages.first, pages.end))
+            return (yield from self._page(symbol, pages, min_usd))
         except Refused as error:
             if pages.is_alone or not is_unknown(error):
                 raise
             return None
 
-    def _page(self, symbol: str, exchange: str, min_usd: Any, first: int | None, last: int | None) -> Flow[Rows[Any]]:
-        ours, theirs = exchange_of(exchange, _EXCHANGES)
+    def _page(self, symbol: str, pages: OrderPages, min_usd: Any) -> Flow[Rows[Any]]:
+        ours, theirs = exchange_of(pages.exchange, _EXCHANGES)
         reply = yield from self._get(
             "liquidation/order",
             _STANDARD,
             exchange=theirs,
             symbol=coin_of(symbol),
             min_liquidation_amount=usd(0 if min_usd is None else min_usd),
-            start_time=None if first is None else str(first),
-            end_time=None if last is None else str(last),
+            start_time=None if pages.first is None else str(pages.first),
+            end_time=None if pages.end is None else str(pages.end),
         )
-        found = [_order(row) for row in unwrap(reply.json()).items()]
-        found.sort(key=lambda row: -row["timestamp"])
+        found = pages.read(unwrap(reply.json()).items(), _order)
         sides = self.sides
         check: dict[str, Any] = {}
         if sides == "checked":
@@ -359,7 +361,7 @@ class CoinGlassDialect(Dialect):
         """All pages of a series, oldest first."""
         about, query = self._about(symbol, exchange)
         name = str(about.get("pair") or query["symbol"])
-        made: list[dict[str, Any]] = []
+        made: dict[int, dict[str, Any]] = {}
         while True:
             reply = yield from self._get(
                 path,
@@ -372,17 +374,14 @@ class CoinGlassDialect(Dialect):
                 end_time=None if last is None else str(last),
             )
             page = [read(row, name) for row in unwrap(reply.json()).items()]
-            page.sort(key=lambda row: row["timestamp"])
-            newest = page[-1]["timestamp"] if page else 0
-            made += page
-            if first is None or len(page) < _MOST or newest < first or (last is not None and newest >= last):
+            for at, count in Counter(row["timestamp"] for row in page).items():
+                if count > 1:
+                    msg = f"data: has two rows for {at}; allowed: one row for each period"
+                    raise UnexpectedReply(msg, path="data")
+            first = next_start(made, page, first, last, full=len(page) >= _MOST)
+            if first is None:
                 break
-            first = newest + 1
-        for before, row in itertools.pairwise(made):
-            if row["timestamp"] == before["timestamp"]:
-                msg = f"data: has two rows for {row['timestamp']}; allowed: one row for each period"
-                raise UnexpectedReply(msg, path="data")
-        return made, reply, about
+        return [made[at] for at in sorted(made)], reply, about
 
     def coins(self, range: str, limit: int | None, exchange: str) -> Flow[Rows[Any]]:
         """Coins by liquidated USD."""
@@ -431,7 +430,7 @@ class CoinGlassDialect(Dialect):
         def read(row: Node, name: str) -> dict[str, Any]:
             prices = (row.member(part).price() for part in ("open", "high", "low", "close"))
             volume = float(row.member("volume_usd").amount())
-            return answers.bar(name, row.member("time").instant(), step, *prices, volume_usd=volume)
+            return answers.bar(name, row.member("time").past(), step, *prices, volume_usd=volume)
 
         made, reply, about = yield from self._series(
             "price/history", symbol, exchange, theirs, first=first, last=last, read=read
@@ -445,7 +444,7 @@ class CoinGlassDialect(Dialect):
         ours, _ = exchange_of(exchange, _EXCHANGES)
 
         def read(row: Node, name: str) -> dict[str, Any]:
-            at = row.member("time").instant()
+            at = row.member("time").past()
             amount = float(row.member("close").amount())
             return {
                 "symbol": name,
@@ -466,7 +465,7 @@ def _read_levels(levels: Levels, prices: Node, exchange: str | None) -> None:
     for rows in prices.members().values():
         for row in rows.items():
             price, amount, leverage = row.items(3)[:3]
-            tier = None if leverage.value is None else leverage.whole()
+            tier = None if leverage.value is None else leverage.leverage()
             levels.add(price.price(), amount.amount(), tier, exchange=exchange)
 
 
@@ -482,7 +481,7 @@ def _order(row: Node) -> dict[str, Any]:
         "symbol": row.member("symbol").text(),
         "side": side.whole(),
         "price": price.decimal(),
-        "qty": (value / price.decimal()).quantize(_QTY_PLACES).normalize(),
+        "qty": answers.quotient(value, price.decimal()),
         "value_usd": value,
         "timestamp": row.member("time").instant(),
     }
@@ -498,7 +497,7 @@ def _aggregated_row(row: Node, name: str) -> dict[str, Any]:
 
 def _totals_row(row: Node, name: str, spellings: tuple[str, ...]) -> dict[str, Any]:
     long, short = (row.member(*(one.format(side) for one in spellings)).amount() for side in ("long", "short"))
-    return {"timestamp": row.member("time", "t").instant(), "symbol": name, **answers.totals(long, short)}
+    return {"timestamp": row.member("time", "t").past(), "symbol": name, **answers.totals(long, short)}
 
 
 def coinglass_pages(symbol: str, exchange: str | None, start: Any, end: Any, max_rows: int | None) -> OrderPages:
@@ -819,6 +818,7 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         """
         refuse_others("CoinGlass", "iter_orders", others)
         pages = coinglass_pages(symbol, exchange, start, end, max_rows)
+        pages.faults = self._faults
         while not pages.done:
             page = self._run(self._dialect.page(symbol, pages, min_usd))
             yield from pages.accept(page)

@@ -69,7 +69,7 @@ class DataMaxiDialect(Dialect):
                 meta[member] = found.plain()
         updated = data.optional("generatedAt")
         return levels.map(
-            symbol=coin, range="all", updated_at=reply.answered_at if updated is None else updated.instant(),
+            symbol=coin, range="all", updated_at=reply.answered_at if updated is None else updated.past(),
             price=data.member("currentPrice").price(), meta=meta,
         )  # fmt: skip
 

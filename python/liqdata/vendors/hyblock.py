@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -12,8 +13,9 @@ from liqdata.results.heatmap import Heatmap
 
 from . import answers
 from .answers import Levels
+from .paging import next_start
 from .refusal import get, scalar, words
-from .reply import Get, Node, Reply
+from .reply import NOT_AHEAD, Get, Node, Reply
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
 from .vocabulary import bounds, coin_alone, coin_of, exchange_of, period, refuse_others, spelled
 
@@ -91,7 +93,11 @@ class HyblockAccess(Access):
             return
         request = Get(TOKEN_PATH, {}, "the client id and the client secret")
         reply = yield from get(self, request, verdict)
-        data = reply.json()
+        try:
+            data = reply.json()
+        except UnexpectedReply:
+            msg = f"{TOKEN_PATH}: the body is not JSON"  # without its text, which may have a token
+            raise UnexpectedReply(msg, path="") from None
         bearer = data.member("access_token").text()
         seconds = data.member("expires_in").whole()
         self._secrets.append(bearer)
@@ -132,11 +138,14 @@ class HyblockDialect(Dialect):
         reply = yield from self._get("liquidationHeatmap", exchange=spelling, lookback=theirs, coin=coin)
         cells: dict[tuple[tuple[float, float], int], float] = {}
         sides: dict[str, float] = {}
+        columns: dict[int, Node] = {}
         for row in data_of(reply):
             low, high = row.member("startingPrice").price(), row.member("endingPrice").price()
             if high <= low:
                 raise row.member("endingPrice").wrong(f"a price above startingPrice, {low:.12g}")
-            at, amount = row.member("timestamp").instant(), float(row.member("size").amount())
+            dated = row.member("timestamp")
+            at, amount = dated.instant(), float(row.member("size").amount())
+            columns.setdefault(at, dated)
             side = row.member("side").side().lower()
             cells[(low, high), at] = cells.get(((low, high), at), 0.0) + amount
             sides[side] = sides.get(side, 0.0) + amount
@@ -144,12 +153,17 @@ class HyblockDialect(Dialect):
             msg = "data: is empty; allowed: at least one cell"
             raise UnexpectedReply(msg, path="data")
         bins = sorted({where for where, _ in cells})
-        times = sorted({at for _, at in cells})
-        rows = {where: place for place, where in enumerate(bins)}
-        columns = {at: place for place, at in enumerate(times)}
+        times = sorted(columns)
+        # A time may be the end of its column, which is then still open.
+        step = min((after - before for before, after in itertools.pairwise(times)), default=0)
+        if times[-1] - step > reply.latest:
+            raise columns[times[-1]].wrong(NOT_AHEAD)
+        answers.bounded(len(bins), len(times), "data")
         matrix = np.zeros((len(bins), len(times)))
+        rows = {where: place for place, where in enumerate(bins)}
+        places = {at: place for place, at in enumerate(times)}
         for (where, at), amount in cells.items():
-            matrix[rows[where], columns[at]] = amount
+            matrix[rows[where], places[at]] = amount
         meta = meta_of(self.access, reply, exchanges=names, units="relative", sides=_SIDES, by_side=sides)
         return Heatmap(
             symbol=coin, range=ours, model=0, updated_at=datetime_of(reply.answered_at), current_price=math.nan,
@@ -166,10 +180,10 @@ class HyblockDialect(Dialect):
         levels = Levels()
         for row in data_of(reply):
             if ours != _ALL:
-                created, at = (row.member(name).instant() for name in ("creationDate", "timestamp"))
+                created, at = (row.member(name).past() for name in ("creationDate", "timestamp"))
                 if at - created > _MAP_RANGES[ours]:
                     continue
-            leverage = row.member("leverage").whole()
+            leverage = row.member("leverage").leverage()
             levels.add(
                 row.member("price").price(), row.member("size").amount(), leverage, row.member("side").side().lower()
             )
@@ -190,18 +204,17 @@ class HyblockDialect(Dialect):
                 endTime=None if last is None else str(last // 1000), limit=str(_MOST),
             )  # fmt: skip
             page = [_period(row, coin) for row in data_of(reply)]
-            fresh = {row["timestamp"]: row for row in page if row["timestamp"] not in made}
-            made |= fresh
-            if first is None or not fresh or len(page) < _MOST:
+            first = next_start(made, page, first, last, full=len(page) >= _MOST)
+            if first is None:
                 break
-            first = max(made) + 1000
+            first += 999  # the service counts seconds
         return answers.history([made[at] for at in sorted(made)], meta_of(self.access, reply, units="usd"))
 
 
 def _period(row: Node, coin: str) -> dict[str, Any]:
     """The totals of a period."""
     long, short = (row.member(name).amount() for name in ("longLiquidation", "shortLiquidation"))
-    return {"timestamp": row.member("openDate").instant(), "symbol": coin, **answers.totals(long, short)}
+    return {"timestamp": row.member("openDate").past(), "symbol": coin, **answers.totals(long, short)}
 
 
 def _exchanges(exchange: str | None) -> tuple[list[str], str]:

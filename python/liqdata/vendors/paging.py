@@ -1,11 +1,17 @@
-"""Pages of orders from services that only know an end."""
+"""Pages of orders and of series from services.
+
+A page is asked for from where the page before it ended. Services send rows of any time, so only a row within the asked
+time moves that place, and a page that does not move it is an error.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from liqdata.calls.arguments import datetime_of
 from liqdata.errors import UnexpectedReply
 
 from .vocabulary import means
@@ -15,9 +21,19 @@ if TYPE_CHECKING:
 
     from liqdata.results.rows import Rows
 
+    from .reply import Node
+
 
 ORDERS_AT_ONCE = 1000
 """Maximum number of rows of ``orders``, and of those that it skips."""
+
+_DAY = 24 * 60 * 60 * 1000
+_WEEK = 7 * _DAY
+_FAR = 30 * _DAY
+"""An older row behind a gap of this many milliseconds is left to a later page: its time may be wrong."""
+
+_MOST_STUCK = 2
+"""Number of pages in a row with new orders of the same oldest instant, after which a walk does not go on."""
 
 
 class OrderPages:
@@ -50,6 +66,9 @@ class OrderPages:
         wanted: Callable[[dict[str, Any]], bool] = lambda _: True,
     ) -> None:
         self.first = first
+        self.faults: Faults | None = None
+        """Gets the errors of orders that cannot be read; without it they are raised."""
+        self._unread = 0
         self.left = math.inf if most is None else most
         self.missing: list[str] = []
         """The exchanges that the service does not have."""
@@ -69,6 +88,32 @@ class OrderPages:
         """Whether only one exchange is asked."""
         return len(self._asked) == 1
 
+    def read(self, items: Sequence[Node], row: Callable[[Node], dict[str, Any]]) -> list[dict[str, Any]]:
+        """The orders of a page, newest first; those that cannot be read are faults.
+
+        Raises
+        ------
+        UnexpectedReply
+            For an order that cannot be read, if faults are not wanted or no order can be read.
+        """
+        made: list[dict[str, Any]] = []
+        wrong: list[UnexpectedReply] = []
+        for item in items:
+            try:
+                made.append(row(item))
+            except UnexpectedReply as error:
+                if self.faults is None:
+                    raise
+                wrong.append(error)
+        if wrong and not made:
+            raise wrong[0]
+        self._unread = len(wrong)
+        if self.faults is not None:
+            for fault in wrong:
+                self.faults.append(fault)
+        made.sort(key=lambda order: -order["timestamp"])
+        return made
+
     def skip(self) -> None:
         """Leave out the exchange, because the service does not have it."""
         self.missing.append(self.exchange)
@@ -85,8 +130,9 @@ class OrderPages:
         else:
             name = self.exchange
             # A service that ignores the exchange of a request would send the same orders for each of several.
-            fresh = (row for row in self._asked[name].accept(page) if self.is_alone or row["exchange"] == name)
-            self._waiting[name].extend(filter(self._wanted, fresh))
+            fresh = self._asked[name].accept(page, self._unread)
+            mine = (row for row in fresh if self.is_alone or row["exchange"] == name)
+            self._waiting[name].extend(filter(self._wanted, mine))
             self._next()
         found: list[dict[str, Any]] = []
         while self.left > 0 and not self.exchange:
@@ -97,6 +143,14 @@ class OrderPages:
             self.left -= 1
             self._next()
         return found
+
+
+class Faults(Protocol):
+    """What takes the errors of rows that cannot be read."""
+
+    def append(self, error: UnexpectedReply, /) -> None:
+        """Take an error."""
+        ...
 
 
 class ExchangePages:
@@ -111,36 +165,132 @@ class ExchangePages:
         self.page = page
         self.done = False
         self._seen: Counter[tuple[Any, ...]] = Counter()
+        self._stuck = 0
 
-    def accept(self, page: Rows[Any]) -> list[dict[str, Any]]:
-        """The orders of a page that no page before it had."""
+    def accept(self, page: Rows[Any], unread: int = 0) -> list[dict[str, Any]]:
+        """The orders of a page, newest first, that no page before it had; ``unread`` more could not be read.
+
+        Raises
+        ------
+        UnexpectedReply
+            If the page does not go back in time, because the service ignores the requested end.
+        """
+        within = [row for row in page if self.end is None or row["timestamp"] <= self.end]
+        if len(page) and not within:
+            raise self._ignored(page)
+        fresh = self._new(within)
+        oldest = _nearest([row["timestamp"] for row in within])
+        self.done = (
+            not within
+            or (self.page is not None and len(page) + unread < self.page)
+            or (self.first is not None and oldest < self.first)
+        )
+        if not self.done:
+            near = [row for row in fresh if row["timestamp"] >= oldest]
+            if near:
+                fresh = near
+            elif fresh:
+                oldest = fresh[-1]["timestamp"]
+            elif len(within) < len(page):
+                raise self._ignored(page)
+            elif self.page is None:
+                self.done = True  # the size of a page is not documented: a page without new orders is the last one
+            else:
+                msg = f"data: has {len(page)} orders at one instant, {oldest}, and no way to ask for the next ones"
+                raise UnexpectedReply(msg, path="data")
+        # Whether the end belongs to the page is not documented, so it is one millisecond later.
+        end = oldest + 1
+        self._stuck = self._stuck + 1 if self.end is not None and end >= self.end else 0
+        if self._stuck > _MOST_STUCK and not self.done:
+            raise self._ignored(page)
+        self.end = end
+        self._seen = Counter({key: count for key, count in self._seen.items() if key[-1] <= end})
+        self._seen.update(tuple(row.values()) for row in fresh if row["timestamp"] <= end)
+        return [row for row in fresh if self.first is None or row["timestamp"] >= self.first]
+
+    def _new(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         again = Counter(self._seen)
         fresh = []
-        for row in page:
+        for row in rows:
             key = tuple(row.values())
             if again[key] > 0:
                 again[key] -= 1
             else:
                 fresh.append(row)
-        if self.first is not None:
-            fresh = [row for row in fresh if row["timestamp"] >= self.first]
-        oldest = min((row["timestamp"] for row in page), default=0)
-        if (
-            not len(page)
-            or (self.page is not None and len(page) < self.page)
-            or (self.first is not None and oldest < self.first)
-        ):
-            self.done = True
-        elif not fresh and self.page is None:
-            self.done = True  # the size of a page is not documented: a page without new orders is the last one
-        elif not fresh:
-            msg = f"data: has {len(page)} orders at one instant, {oldest}, and no way to ask for the next ones"
-            raise UnexpectedReply(msg, path="data")
-        # Whether the end belongs to the page is not documented, so it is one millisecond later.
-        self.end = oldest + 1
-        self._seen = Counter({key: count for key, count in self._seen.items() if key[-1] <= self.end})
-        self._seen.update(tuple(row.values()) for row in fresh if row["timestamp"] <= self.end)
         return fresh
+
+    def _ignored(self, page: Rows[Any]) -> UnexpectedReply:
+        return _no_progress("orders", "end", self.end or 0, [row["timestamp"] for row in page])
+
+
+def _nearest(times: Sequence[int]) -> int:
+    """The oldest of some instants, newest first, before a gap that a wrong time may have made; 0 if there are none."""
+    for newer, older in itertools.pairwise(times):
+        if newer - older > _FAR:
+            return newer
+    return times[-1] if times else 0
+
+
+def _no_progress(what: str, bound: str, at: int, times: Sequence[int]) -> UnexpectedReply:
+    """The error for a page that does not go on in time."""
+    asked, first, last = (datetime_of(one).isoformat(timespec="milliseconds") for one in (at, min(times), max(times)))
+    msg = (
+        f"data: the {bound} of the period was {asked}, but the page has {what} from {first} to {last}: the service "
+        f"ignores the {bound}, so there is no way to ask for the next page"
+    )
+    return UnexpectedReply(msg, path="data")
+
+
+def next_start(
+    made: dict[int, dict[str, Any]], page: Sequence[dict[str, Any]], first: int | None, last: int | None, *, full: bool
+) -> int | None:
+    """Add a page of a series that is read forwards; the start of the next page, ``None`` at the end.
+
+    Parameters
+    ----------
+    made : dict
+        The rows so far, by ``timestamp``.
+    page : sequence of dict
+        The rows of the page.
+    first, last : int, optional
+        The requested bounds, epoch milliseconds.
+    full : bool
+        Whether there may be another page.
+
+    Raises
+    ------
+    UnexpectedReply
+        If the page lies outside the requested time.
+    """
+    times = [row["timestamp"] for row in page]
+    if last is not None and times and min(times) > last:
+        raise _no_progress("rows", "end", last, times)
+    if first is not None and times and full and max(times) < first:
+        raise _no_progress("rows", "start", first, times)
+    newest = max(times, default=0)
+    # The period that contains the start begins before it.
+    least, most = (first or 0) - _WEEK, newest if last is None else last
+    made |= {row["timestamp"]: row for row in page if least <= row["timestamp"] <= most}
+    is_last = first is None or not full or (last is not None and newest >= last)
+    return None if is_last else newest + 1
+
+
+def earlier_end(
+    made: dict[int, dict[str, Any]], page: Sequence[dict[str, Any]], first: int | None, last: int | None
+) -> int | None:
+    """Add a page of a series that is read backwards; the end of the next page, ``None`` at the end.
+
+    The parameters and errors are those of :func:`next_start`.
+    """
+    times = [row["timestamp"] for row in page]
+    fresh = {at: row for at, row in zip(times, page, strict=True) if at not in made and (last is None or at <= last)}
+    if times and not fresh and last is not None and max(times) > last:
+        raise _no_progress("rows", "end", last, times)
+    made |= fresh
+    if not fresh or first is None:
+        return None
+    oldest = _nearest(sorted(fresh, reverse=True))
+    return None if oldest <= first else oldest
 
 
 def order_of(symbol: str) -> Callable[[dict[str, Any]], bool]:

@@ -18,11 +18,13 @@ from liqdata.calls.traceback import public_call, public_methods
 from liqdata.errors import BadQuery, LiqdataError
 from liqdata.source.options import _header_pairs
 
-from .reply import Get, Reply
+from .reply import AHEAD, Get, Reply
 
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Unpack
+
+    from .paging import Faults
 
 A = TypeVar("A")
 K = TypeVar("K", bound=type)
@@ -109,6 +111,7 @@ class Access:
         self._headers = _header_pairs(options["headers"])
         self.has_own_key = has_own_key
         self._secrets = [value for _, value in keys] + ([hidden] if hidden is not None else [])
+        """Texts that no error and no log record shows."""
         self.core = self.connect(self._url, keys)
 
     def connect(self, url: str, keys: Sequence[tuple[str, str]]) -> _core.Client:
@@ -127,6 +130,7 @@ class Access:
             headers=[*self._headers, *keys],
             proxy=self.options["proxy"],
             vendor=self.vendor,
+            hidden=self._secrets,
         )
 
     def close(self) -> None:
@@ -137,14 +141,17 @@ class Access:
         """Remove keys from the texts of an error and of those it replaces; a service may repeat what it was sent."""
         found: BaseException | None = error
         while isinstance(found, LiqdataError):
-            found.args = tuple(self._without_keys(value) for value in found.args)
+            found.args = tuple(self.without_keys(value) for value in found.args)
             for name, value in vars(found).items():
-                setattr(found, name, self._without_keys(value))
+                setattr(found, name, self.without_keys(value))
             # Hidden by `from None`, but error trackers show it and tblib pickles it.
             found = found.__context__
         return error
 
-    def _without_keys(self, value: Any) -> Any:
+    def without_keys(self, value: Any) -> Any:
+        """A text, or a list of texts, without keys."""
+        if isinstance(value, list):  # the notes of an exception
+            return [self.without_keys(one) for one in value]
         return _core.without_secrets(value, self._secrets) if isinstance(value, str) else value
 
     def begin(self, request: Get) -> Callable[..., _core.Call]:
@@ -154,8 +161,8 @@ class Access:
     def reply(self, answer: tuple[int, list[tuple[str, str]], bytes]) -> Reply:
         """The answer of a call."""
         status, headers, body = answer
-        served = self.core.answered_at
-        return Reply(status, dict(headers), body, int(time.time() * 1000) if served is None else served)
+        now, served = int(time.time() * 1000), self.core.answered_at
+        return Reply(status, dict(headers), body, now if served is None or served > now + AHEAD else served, now)
 
     def portable(self, kind: str) -> dict[str, Any]:
         """The options to create the same client in another process, which reads the keys from its environment."""
@@ -233,6 +240,9 @@ class VendorClient(Generic[D]):
 
     _connect: ClassVar[Callable[..., Any]]
     """Makes the dialect from the key and the options."""
+
+    _faults: Faults | None = None
+    """Gets the errors of orders that cannot be read; without it they are raised."""
 
     @public_call
     def __init__(

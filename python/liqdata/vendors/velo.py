@@ -13,7 +13,7 @@ from liqdata.errors import UnexpectedReply
 
 from . import answers
 from .refusal import get, scalar, words
-from .reply import Get, Node
+from .reply import Get, Node, Reply
 from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
 from .vocabulary import bounds, coin_alone, coin_of, exchange_of, is_pair, means, pair_of, refuse_others
 
@@ -76,8 +76,8 @@ class VeloDialect(Dialect):
                 "resolution": str(step // 60_000),
             }  # fmt: skip
             reply = yield from get(self.access, Get("/rows", query, "a plan with this range of history"), verdict)
-            for row in _rows(reply.body):
-                if begin <= row["timestamp"] and means(symbol, row["symbol"]):
+            for row in _rows(reply):
+                if begin <= row["timestamp"] <= until and means(symbol, row["symbol"]):
                     made[row["timestamp"], row.pop("venue"), row["symbol"]] = row
             begin = until
             if begin >= last:
@@ -88,10 +88,10 @@ class VeloDialect(Dialect):
         return answers.history(ordered, meta)
 
 
-def _rows(body: bytes) -> list[dict[str, Any]]:
+def _rows(reply: Reply) -> list[dict[str, Any]]:
     """The rows of a CSV body; columns are found by name."""
     try:
-        lines = list(csv.reader(io.StringIO(body.decode())))
+        lines = list(csv.reader(io.StringIO(reply.body.decode())))
     except (UnicodeDecodeError, csv.Error) as error:
         msg = f"the body is not CSV: {error}"
         raise UnexpectedReply(msg, path="") from None
@@ -109,11 +109,11 @@ def _rows(body: bytes) -> list[dict[str, Any]]:
         if len(line) != len(head):
             msg = f"[{number}]: has {len(line)} values; allowed: {len(head)}, as the first line"
             raise UnexpectedReply(msg, path=f"[{number}]")
-        row = Node(dict(zip(head, line, strict=True)), f"[{number}]")
+        row = Node(dict(zip(head, line, strict=True)), f"[{number}]", reply.latest)
         long, short = (_amount(row, name) for name in (_LONG, _SHORT))
         made.append(
             {
-                "timestamp": row.member("time").instant(),
+                "timestamp": row.member("time").past(),
                 "symbol": row.member("product").text(),
                 "venue": row.optional("exchange") and row.member("exchange").text(),
                 **answers.totals(long, short),

@@ -3,10 +3,17 @@
 //! A service may repeat a secret in a refusal, and errors end up in logs, pickles and reports.
 
 use crate::model::sort_small;
-use reqwest::header::HeaderMap;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use url::form_urlencoded;
 
 use crate::client::error::Error;
 
+/// The characters that are written with a percent sign in a URL.
+const IN_URLS: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 /// The text that replaces a secret.
 const VEIL: &str = "***";
 /// Secrets of at least this many bytes are redacted wherever they occur, shorter ones only as whole words.
@@ -28,13 +35,7 @@ const COMMON: [&str; 60] = [
 pub(crate) struct Secrets(Vec<String>);
 
 impl Secrets {
-    /// Collects header values, values after a scheme such as `Bearer`, and their JSON forms.
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let values = headers.values();
-        Self::named(values.map(|value| String::from_utf8_lossy(value.as_bytes())))
-    }
-
-    /// Collects values, values after a scheme such as `Bearer`, and their JSON forms.
+    /// Collects values, values after a scheme such as `Bearer`, and their forms in JSON and in URLs.
     pub(crate) fn named<V: AsRef<str>>(values: impl IntoIterator<Item = V>) -> Self {
         let mut known = Vec::new();
         for value in values {
@@ -46,6 +47,8 @@ impl Secrets {
                 let written = serde_json::to_string(text).unwrap_or_default();
                 known.push(text.to_owned());
                 known.push(written.trim_matches('"').to_owned());
+                known.push(utf8_percent_encode(text, IN_URLS).to_string());
+                known.push(form_urlencoded::byte_serialize(text.as_bytes()).collect());
             }
         }
         known.retain(|text| !text.is_empty());
@@ -132,16 +135,10 @@ fn without_word(text: &str, secret: &str) -> String {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use reqwest::header::HeaderValue;
-
     use crate::client::call::secrets::*;
 
     fn secrets(values: &[&'static str]) -> Secrets {
-        let mut headers = HeaderMap::new();
-        for value in values {
-            headers.append("x-key", HeaderValue::from_bytes(value.as_bytes()).unwrap());
-        }
-        Secrets::of(&headers)
+        Secrets::named(values)
     }
 
     #[test]
@@ -178,6 +175,7 @@ mod tests {
             (r#"{"key": "a\"quoted\\one"}"#, r#"{"key": "***"}"#),
             ("hunter2 hunter2", "*** ***"),
             ("1 of 11 Bearers", "1 of 11 Bearers"),
+            ("?key=a%22quoted%5Cone&limit=1", "?key=***&limit=1"),
         ] {
             assert_eq!(secrets.veiled(message), veiled);
         }

@@ -174,20 +174,21 @@ impl Reconnection {
         };
         loop {
             if let Some(fault) = fault.take() {
+                // A service may repeat what it was sent.
+                let why = config.secrets().veiled(&fault.error.to_string());
                 let wait =
                     call.retries
                         .again(fault.kind, fault.retry_after, NO_HURRY, fastrand::f64());
                 let Some(wait) = wait else {
                     self.fruitless = 0;
-                    debug!(target: LOG, "GET {}: {}", self.path, fault.error);
+                    debug!(target: LOG, "GET {}: {why}", self.path);
                     return Err(call.fruitless(fault));
                 };
                 let wait = wait.max(std::mem::take(&mut pause));
                 warn!(
                     target: LOG,
-                    "GET {}: {}; trying again in {} ms",
+                    "GET {}: {why}; trying again in {} ms",
                     self.path,
-                    fault.error,
                     wait.as_millis()
                 );
                 self.fruitless = call.retries.attempts() - 1;

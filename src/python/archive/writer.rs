@@ -20,6 +20,7 @@ use crate::model::{
 };
 use crate::python::error;
 use crate::python::ingest::raw::observed_unjudged;
+use crate::tables::{AHEAD, TOO_LATE};
 
 /// Writes tables into an archive.
 #[pyclass(frozen, module = "liqdata._core")]
@@ -76,6 +77,11 @@ fn cell(
         row,
         message,
     })
+}
+
+/// The column and the message if an instant is too far ahead of `now`.
+fn too_late(at: Millis, now: Millis) -> Option<(&'static str, String)> {
+    (at > now.on(AHEAD)).then(|| ("timestamp", format!("{at} is {TOO_LATE}")))
 }
 
 /// Converts an order of a table to an archive row.
@@ -282,7 +288,7 @@ impl ArchiveWriter {
     ///
     /// Orders with a known key and maps that are stored already are ignored. `covered` lists exchanges with a time in
     /// which orders are complete; a time that continues the one before it extends its session. Returns the number of new
-    /// orders and maps, and why orders were refused.
+    /// orders and maps, and why orders were refused. As in tables, an order may not be far ahead of `received_at`.
     fn record(
         &self,
         py: Python<'_>,
@@ -301,7 +307,7 @@ impl ArchiveWriter {
                 received_at: at,
                 ..order_row(observed, key)
             };
-            match row.fault() {
+            match row.fault().or_else(|| too_late(row.order.timestamp, at)) {
                 Some((column, message)) => refused.push(format!("{column}: {message}")),
                 None => stored.push(row),
             }

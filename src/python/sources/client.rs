@@ -49,7 +49,8 @@ impl Client {
 impl Client {
     #[new]
     #[pyo3(signature = (
-        base_url, timeout, connect_timeout, retries, rate_limit, max_body, headers, proxy, vendor=None
+        base_url, timeout, connect_timeout, retries, rate_limit, max_body, headers, proxy, vendor=None,
+        hidden=Vec::new()
     ))]
     #[expect(
         clippy::too_many_arguments,
@@ -66,6 +67,7 @@ impl Client {
         headers: Vec<(String, String)>,
         proxy: Option<&str>,
         vendor: Option<&str>,
+        hidden: Vec<String>,
     ) -> PyResult<Self> {
         let retries = whole("retries", retries, "a whole number from 0")?;
         let max_body = whole("max_body", max_body, "a whole number of bytes from 1")?;
@@ -77,7 +79,8 @@ impl Client {
                 .rate_limit(rate_limit)?
                 .max_body(max_body)?
                 .headers(headers)?
-                .proxy(proxy)?;
+                .proxy(proxy)?
+                .hidden(hidden);
             let base_url = config.base_url().to_owned();
             let client = match vendor.and_then(client::VendorDialect::named) {
                 Some(vendor) => client::Client::speaking(config, vendor)?,

@@ -10,7 +10,9 @@ use crate::tables::rules::contracts::{Resolved, resolve};
 /// Number of rows between two calls of `goes_on`.
 const LOOK: usize = 1 << 14;
 /// Maximum time by which a row may be ahead of this machine's clock, in milliseconds. Clocks of other machines differ.
-const AHEAD: i64 = 10 * Millis::MINUTE;
+pub(crate) const AHEAD: i64 = 10 * Millis::MINUTE;
+/// The fault reason of a row that is further ahead.
+pub(crate) const TOO_LATE: &str = "more than ten minutes ahead of this machine's clock";
 
 /// Returns a text for the fault if an exchange is unknown, else `None`.
 pub(crate) type ExchangeCheck<'a> = dyn FnMut(&str) -> Option<String> + 'a;
@@ -107,8 +109,7 @@ impl<'a> Judge<'a> {
 
     /// Returns the fault reason and the value if an instant is too late.
     pub(super) fn time(&self, at: Millis) -> Option<(&'static str, String)> {
-        let reason = "more than ten minutes ahead of this machine's clock";
-        (at > self.latest).then(|| (reason, at.to_string()))
+        (at > self.latest).then(|| (TOO_LATE, at.to_string()))
     }
 
     /// Checks each distinct exchange of a column.

@@ -11,5 +11,5 @@ mod total_rules;
 
 pub(crate) use bar_rules::other_length;
 pub(crate) use contract_book::ContractBook;
-pub(crate) use judge::{Judge, Judged};
+pub(crate) use judge::{AHEAD, Judge, Judged, TOO_LATE};
 pub(crate) use spacings::{HOW, Spacings};

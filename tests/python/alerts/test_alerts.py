@@ -8,10 +8,12 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -160,6 +162,65 @@ def test_a_message_that_stays_refused_is_reported(service, monkeypatch):
     assert send(Sender(webhook=service.url, format="slack"), ORDER) == [
         "alert for BTC-USDT-SWAP: the webhook failed: 127.0.0.1 answered 429"
     ]
+
+
+@pytest.mark.parametrize("stated", ["nan", "-inf", "-5", "soon", "", "1e400"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"parameters":' + b"[" * 30_000 + b"]" * 30_000 + b"}",
+        b'{"parameters":{"retry_after":1' + b"0" * 400 + b"}}",
+        b'{"parameters":{"retry_after":NaN}}',
+        b'{"parameters":[]}',
+        b"[]",
+        b"\xff",
+    ],
+)
+def test_a_wait_that_makes_no_sense_is_a_wait_of_a_second(stated, body):
+    reply = SimpleNamespace(headers={"Retry-After": stated}, read=lambda _: body)
+    assert webhook._wait_of(reply) == 1.0
+
+
+@pytest.mark.parametrize(
+    "headers, body",
+    [
+        ({"Retry-After": "nan"}, b"[" * 60_000),
+        ({}, b'{"parameters":{"retry_after":1' + b"0" * 400 + b"}}"),
+        ({"Retry-After": "-inf"}, b""),
+    ],
+    ids=["nested", "huge", "negative"],
+)
+def test_a_receiver_that_asks_for_nonsense_gets_the_message_again(service, headers, body, capfd):
+    service.replies.append((429, headers, body))
+    assert send(Sender(webhook=service.url, format="slack"), ORDER) == []
+    assert len(service.requests) == 2
+    assert capfd.readouterr().err == ""
+
+
+def test_a_source_with_a_clock_that_was_ahead_still_gives_alerts():
+    """A proxy or a machine that is a year ahead for one poll hides no order after it."""
+    year, hour = 365 * 24 * 60 * 60 * 1000, 60 * 60 * 1000
+    begin = int(time.time() * 1000)
+    polls = iter([begin + year, begin + 1000, begin + 2000])
+    stop, received, asked = threading.Event(), [], []
+
+    class Rows(list):
+        meta: ClassVar = {}
+
+    class Source:
+        def cascades(self, _symbol, *, start, **_):
+            asked.append(start)
+            at = next(polls)
+            row = {"coin": "BTC", "side": "LONG", "start": begin + 500, "end": begin + 900, "usd": Decimal(9)}
+            rows = Rows([row] if at == begin + 2000 else [])
+            rows.meta = {"as_of": datetime.fromtimestamp(at / 1000, UTC)}
+            if at == begin + 2000:
+                stop.set()
+            return rows
+
+    alerts.watch(Source(), Rule("cascade", 1), Sender(function=received.append), every=0.01, stop=stop)
+    assert [alert["usd"] for alert in received] == [9]
+    assert all(start is None or start < begin + hour for start in asked)
 
 
 class Source:

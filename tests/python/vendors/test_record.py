@@ -1,5 +1,6 @@
 """Recordings of other services: no order lost or doubled, every map once, whatever happens in between."""
 
+import copy
 import json
 import os
 import random
@@ -7,13 +8,15 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+import urllib.request
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import vendor_replies as replies
-from vendor_double import serving
+from vendor_double import Script, serving
 
 import liqdata
 from liqdata import vendors
@@ -258,6 +261,248 @@ def test_the_command_records_until_it_is_stopped(tmp_path):
     with liqdata.open(folder) as market:
         (name,) = {one.split(":")[0] for one in lines}
         assert len(market.maps(source=name)) == 6
+
+
+def rounds(double, folder, questions, instants, symbols=("ETH",)):
+    """Ask every question at each instant with one recorder; return it, closed."""
+    (source,) = sources_of(vendors.CoinGlass(KEY, base_url=double.url, retries=0))
+    part = SourceRecorder(source, questions_of(source, symbols, questions), Store(folder, source.name), 1000)
+    for at in instants:
+        part.round(at)
+    part.close()
+    return part
+
+
+def order(at, usd):
+    named = {"exchange_name": "BINANCE", "symbol": "ETHUSDT", "base_asset": "ETH", "price": 2000, "side": 1}
+    return {**named, "usd_value": usd, "time": at}
+
+
+def orders_of(folder):
+    with liqdata.open(folder) as market:
+        return sorted(int(row["value_usd"]) for row in market.iter_orders("ETH", source="coinglass"))
+
+
+BINANCE = [("orders", {"exchange": "binance"})]
+ASKED = "orders ETH exchange=binance"
+
+
+def page_of(every):
+    """A path with these orders, newest first, by pages."""
+
+    def page(query):
+        start, end = int(query.get("start_time", 0)), int(query.get("end_time", 2**53))
+        known = sorted(every, key=lambda one: -one["time"] if isinstance(one["time"], int) else 0)
+        return replies.glass([one for one in known if start <= one["time"] <= end][:200])
+
+    return page
+
+
+@pytest.mark.parametrize("ahead", [14 * MINUTE, HOUR, 400 * 24 * HOUR, 8000 * 24 * HOUR])
+def test_an_order_ahead_of_the_clock_is_refused_alone_and_those_after_it_are_recorded(ahead, tmp_path):
+    folder = str(tmp_path / "archive")
+    every = [order(BEGIN - HOUR, 1), order(BEGIN + ahead, 666)]
+    with serving({ORDER: page_of(every)}) as double:
+        part = rounds(double, folder, BINANCE, [BEGIN])
+        assert "1 order not stored: timestamp: " in part.trouble[ASKED]
+        assert "more than ten minutes ahead of this machine's clock" in part.trouble[ASKED]
+        every += [order(BEGIN + MINUTE, 2), order(BEGIN + 2 * MINUTE, 3)]
+        part = rounds(double, folder, BINANCE, [BEGIN + 3 * MINUTE])
+        del every[1]
+        every += [order(BEGIN + 4 * MINUTE, 4)]
+        part = rounds(double, folder, BINANCE, [BEGIN + 5 * MINUTE])
+    assert part.trouble == {}
+    assert orders_of(folder) == [1, 2, 3, 4]
+    last = json.loads((tmp_path / "archive/recorded/coinglass/recorder.json").read_bytes())["newest"]
+    assert last == {ASKED: BEGIN + 4 * MINUTE}
+
+
+@pytest.mark.parametrize("wrong", [0, 1, "soon", 10**18, 10**300, None])
+def test_an_order_without_a_time_is_refused_alone(wrong, tmp_path):
+    folder = str(tmp_path / "archive")
+    every = replies.glass([order(BEGIN - 1, 1), order(wrong, 666), order(BEGIN - 2, 2)])
+    with serving({ORDER: every}) as double:
+        part = rounds(double, folder, BINANCE, [BEGIN])
+    assert "1 order not stored: data[1].time: " in part.trouble[ASKED]
+    assert orders_of(folder) == [1, 2]
+
+
+def test_a_recording_with_a_mark_ahead_of_the_clock_reads_all_orders_again(tmp_path):
+    """The clock was wrong, or an older version stored what a service dated wrongly."""
+    folder = str(tmp_path / "archive")
+    every = [order(BEGIN - HOUR, 1)]
+    with serving({ORDER: page_of(every)}) as double:
+        rounds(double, folder, BINANCE, [BEGIN])
+        file = tmp_path / "archive/recorded/coinglass/recorder.json"
+        state = json.loads(file.read_bytes())
+        file.write_text(json.dumps({**state, "newest": {ASKED: BEGIN + 400 * 24 * HOUR}}))
+        every += [order(BEGIN - HOUR // 2, 2), order(BEGIN + MINUTE, 3)]
+        rounds(double, folder, BINANCE, [BEGIN + 2 * MINUTE])
+    assert orders_of(folder) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("field", ["updatedAt", "times"])
+def test_a_map_of_a_server_that_is_ahead_of_the_clock_is_not_recorded(field, tmp_path):
+    with (
+        liqdata.serve(liqdata.demo()) as server,
+        urllib.request.urlopen(f"{server.url}/api/liq-heatmap?symbol=ETH") as reply,
+    ):
+        body = json.loads(reply.read())
+    plain = body.get("data", body)
+    right = copy.deepcopy(body)
+    ahead = int(time.time() * 1000) + 2 * HOUR
+    plain[field] = ahead if field == "updatedAt" else [ahead + MINUTE * place for place in range(len(plain["times"]))]
+    answers = Script(body, right)
+    with serving({"/api/liq-heatmap": lambda _: answers.take()}) as double, liqdata.Client(double.url) as client:
+        (source,) = sources_of(client)
+        part = SourceRecorder(source, questions_of(source, ["ETH"], ["heatmap"]), Store(tmp_path, source.name), 1000)
+        now = int(time.time() * 1000)
+        part.round(now)
+        assert part.trouble["heatmap ETH"].startswith(field)
+        assert part.maps == 0
+        part.round(now + 1000)
+        part.close()
+    assert (part.trouble, part.maps) == ({}, 1)
+
+
+def test_one_bad_question_does_not_end_a_round(tmp_path, monkeypatch):
+    """Whatever it raises; each question has its trouble."""
+    long = list(range(1, 4001))
+    candles = [[replies.T - 60 * (4000 - place), "1", "1", "1", "1", "1"] for place in range(4000)]
+    huge = {"y_axis": long, "liquidation_leverage_data": [[0, 0, 1.0]], "price_candlesticks": candles}
+    coin = {"symbol": "ETH", "long_liquidation_usd_24h": 1, "short_liquidation_usd_24h": 1, "liquidation_usd_24h": 2}
+    paths = {HEAT: replies.glass(huge), ORDER: replies.glass([]), COINS: replies.glass([coin])}
+
+    def broken(*_, **__):
+        raise MemoryError(KEY)
+
+    monkeypatch.setattr(vendors.CoinGlass, "maxpain", broken)
+    with serving(paths) as double:
+        part = rounds(
+            double, str(tmp_path / "archive"), ["heatmap", "maxpain", "exchanges", *BINANCE, "coins"], [BEGIN]
+        )
+    assert list(part.trouble) == ["heatmap ETH", "maxpain ETH", "exchanges ALL"]
+    assert "has a grid of 4000 × 4000" in part.trouble["heatmap ETH"]
+    assert part.trouble["maxpain ETH"] == "MemoryError: ***"
+    assert part.maps == 1
+    assert part.last == BEGIN
+
+
+def test_a_walk_that_does_not_go_on_is_trouble_and_the_next_question_is_asked(tmp_path):
+    newest = [order(BEGIN - place, 1 + place) for place in range(200)]
+    with serving({ORDER: lambda _: replies.glass(newest), COINS: replies.glass([])}) as double:
+        part = rounds(double, str(tmp_path / "archive"), [*BINANCE, "coins"], [BEGIN, BEGIN + 1000])
+        assert len(double.asked) < 8
+    assert "the service ignores the end" in part.trouble[ASKED]
+    assert list(part.trouble) == [ASKED]
+    assert orders_of(str(tmp_path / "archive")) == list(range(1, 201))
+
+
+def test_a_state_that_cannot_be_written_is_trouble_that_names_the_file(tmp_path, caplog):
+    folder = tmp_path / "archive"
+    state = folder / "recorded/coinglass/recorder.json"
+    with serving({COINS: replies.glass([]), ORDER: replies.glass([])}) as double:
+        service = vendors.CoinGlass(KEY, base_url=double.url, retries=0)
+        with liqdata.record(service, folder, symbols="ETH", questions=["coins", *BINANCE], every="1s") as recorder:
+            wait_for(recorder, lambda found: found[0]["last"])
+            state.unlink()
+            state.mkdir()
+            wait_for(recorder, lambda found: len(found[0]["trouble"]) == 2)
+            trouble = recorder.status()[0]["trouble"]
+            state.rmdir()
+            wait_for(recorder, lambda found: not found[0]["trouble"])
+    assert list(trouble) == ["coins ALL", ASKED]
+    assert [why for why in trouble.values() if not why.startswith(f"{state} cannot be written: ")] == []
+    assert caplog.text == ""
+
+
+def test_a_round_that_fails_is_one_line_of_the_log(tmp_path, caplog, monkeypatch):
+    plain, failed = Store.compact, []
+
+    def compact(store, *given):
+        if len(failed) < 2:
+            failed.append(given)
+            raise liqdata.ArchiveError("recorded/coinglass: no space left", path="recorded/coinglass")
+        plain(store, *given)
+
+    monkeypatch.setattr(Store, "compact", compact)
+    with serving({ORDER: replies.glass([])}) as double:
+        service = vendors.CoinGlass(KEY, base_url=double.url, retries=0)
+        with liqdata.record(service, tmp_path / "archive", questions=BINANCE, every="1s") as recorder:
+            wait_for(recorder, lambda found: found[0]["trouble"] == {"the round": "recorded/coinglass: no space left"})
+            wait_for(recorder, lambda found: found[0]["last"] and not found[0]["trouble"])
+    (record,) = caplog.records
+    assert record.getMessage() == "the recording of coinglass failed: recorded/coinglass: no space left"
+    assert record.exc_info is None
+
+
+class Slow:
+    """Orders of a week by pages of 200; the page after some waits until it is let go."""
+
+    def __init__(self, free):
+        self.free, self.asked, self.waits, self.go = free, 0, threading.Event(), threading.Event()
+        now = int(time.time() * 1000)
+        self.every = [order(now - 1000 - place * 10_000, 1 + place) for place in range(2000)]
+        self.page = page_of(self.every)
+
+    def __call__(self, query):
+        self.asked += 1
+        if self.asked > self.free:
+            self.waits.set()
+            self.go.wait(120)
+        return self.page(query)
+
+
+def test_a_first_recording_commits_as_it_goes_ends_at_once_and_continues(tmp_path):
+    folder = str(tmp_path / "archive")
+    slow = Slow(free=3)
+    with serving({ORDER: slow}) as double:
+        service = vendors.CoinGlass(KEY, base_url=double.url, retries=0, timeout=100)
+        try:
+            recorder = liqdata.record(service, folder, symbols="ETH", questions=BINANCE, every="1s")
+            assert slow.waits.wait(60)
+            stored = orders_of(folder)
+            begun = time.monotonic()
+            recorder.close()
+            took = time.monotonic() - begun
+        finally:
+            slow.go.set()
+        assert len(stored) >= 400
+        # A page overlaps with the one before it by one order; what has come is stored at the end too.
+        stored = orders_of(folder)
+        assert stored == list(range(1, 599))
+        assert took < 5, "the running request is not waited for"
+        assert recorder.status()[0]["trouble"] == {}
+        slow.free = 10**6
+        with liqdata.record(service, folder, symbols="ETH", questions=BINANCE, every="1s") as recorder:
+            wait_for(recorder, lambda found: found[0]["last"])
+            status = recorder.status()[0]
+        assert not service._access.core.closed, "the caller's client stays open"
+        service.close()
+    assert status["orders"] == 2000 - 598
+    assert orders_of(folder) == list(range(1, 2001))
+
+
+def test_the_command_ends_while_a_request_is_under_way(tmp_path):
+    asked, go = threading.Event(), threading.Event()
+
+    def hang(_):
+        asked.set()
+        go.wait(120)
+        return {}
+
+    with serving({"/api/liq-heatmap": hang}) as double:
+        command = [sys.executable, "-m", "liqdata", "record", str(tmp_path / "archive"), "--from", double.url]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
+            try:
+                assert asked.wait(60)
+                begun = time.monotonic()
+                process.send_signal(signal.SIGINT)
+                lines = process.communicate(timeout=60)
+            finally:
+                go.set()
+        assert process.returncode == 0, lines
+        assert time.monotonic() - begun < 8, "the running request has a deadline of ten seconds"
 
 
 @pytest.mark.parametrize(
