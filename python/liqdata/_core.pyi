@@ -41,9 +41,9 @@ __all__ = [
     "export_journal",
     "file_content",
     "formats",
-    "incomplete_ingests",
     "ingest_files",
     "ingest_tables",
+    "ingested_rows",
     "ingests",
     "instant",
     "interval_ends",
@@ -96,7 +96,7 @@ def merge_archives(paths: list[str], into: str, seen: Callable[[int, int], objec
 def verify(path: str, repair: bool, seen: Callable[[int, int], object] | None = None) -> Table: ...
 def new_ingest_id() -> str: ...
 def ingests(path: str) -> Table: ...
-def incomplete_ingests(path: str) -> list[str]: ...
+def ingested_rows(path: str) -> dict[str, int | None]: ...
 def undo_ingest(path: str, id: str) -> Table: ...
 def rebuild(
     path: str,

@@ -221,14 +221,14 @@ class UnexpectedReply(LiqdataError, ValueError):
 
 
 class ArchiveError(LiqdataError, OSError):
-    """An archive cannot be opened, is locked by another writer, or is damaged.
+    """An archive cannot be opened, is locked by another writer, or is damaged, or no space is left for a file.
 
     Parameters
     ----------
     message : str
         What is wrong.
     path : str
-        The archive, or the file in it.
+        The archive, or the file.
 
     Examples
     --------

@@ -35,7 +35,7 @@ mod _core {
     #[pymodule_export]
     use crate::python::archive::rebuild::rebuild;
     #[pymodule_export]
-    use crate::python::archive::undo::{incomplete_ingests, ingests, new_ingest_id, undo_ingest};
+    use crate::python::archive::undo::{ingested_rows, ingests, new_ingest_id, undo_ingest};
     #[pymodule_export]
     use crate::python::archive::verify::verify;
     #[pymodule_export]

@@ -22,6 +22,7 @@ from liqdata import _core
 from liqdata.calls.arguments import anchored
 from liqdata.calls.progress import bar
 from liqdata.errors import ArchiveError, BadQuery
+from liqdata.files.safe_open import naming_failures
 
 from .manifest import JOURNAL, ArchiveFile, Manifest, NativeManifest, manifest_of
 from .objects import Objects, each, run
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from liqdata.types import Progress
 
 _LONGEST = 1 << 40  # maximum size in bytes of a placeholder for a file with a wrong length
+_OTHER = "; free disk space, or name another folder: cache="
 _WAIT = 0.1  # seconds between two attempts to take a lock
 
 
@@ -123,8 +125,9 @@ async def _fetched(root: Path, address: str, start: int | None, *, progress: Pro
         if not folder.exists():
             with _unfinished(base) as scratch:
                 whole = scratch / "whole"
-                whole.mkdir(parents=True)
-                (whole / JOURNAL).write_bytes(journal)
+                with naming_failures(whole / JOURNAL, hint=_OTHER):
+                    whole.mkdir(parents=True)
+                    (whole / JOURNAL).write_bytes(journal)
                 await _manifest(_core.archive_lists, whole, address, str(whole))
                 if start is not None:
                     cut = scratch / "cut"
@@ -204,6 +207,11 @@ def _is(data: bytes | None, file: ArchiveFile) -> bool:
 
 
 def _place(path: Path, data: bytes, length: int | None = None) -> None:
+    with naming_failures(path, hint=_OTHER):
+        _placed(path, data, length)
+
+
+def _placed(path: Path, data: bytes, length: int | None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
@@ -222,6 +230,11 @@ def _place(path: Path, data: bytes, length: int | None = None) -> None:
 
 def _link(source: Path, target: Path) -> None:
     """Make a hard link to a file, or a copy if the system cannot link."""
+    with naming_failures(target, hint=_OTHER):
+        _linked(source, target)
+
+
+def _linked(source: Path, target: Path) -> None:
     with suppress(OSError):
         if target.samefile(source):
             return
@@ -294,7 +307,7 @@ async def _exclusive(base: Path, address: str) -> AsyncIterator[None]:
         (base / "address").write_text(f"{address}\n", encoding="utf-8")
         lock = os.open(base / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        msg = f"{base}: {error.strerror}; name another folder: cache="
+        msg = f"{base}: {error.strerror}{_OTHER}"
         raise ArchiveError(msg, path=str(base)) from None
     try:
         while not _try_lock(lock, fcntl.LOCK_EX):  # noqa: ASYNC110 - another process holds it
@@ -314,7 +327,9 @@ def _try_lock(lock: int, how: int) -> bool:
 
 def _shared_lock(folder: Path) -> int:
     """Take a shared lock, which marks a folder as in use."""
-    lock = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = folder.with_name(f"{folder.name}.lock")
+    with naming_failures(file, hint=_OTHER):
+        lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     return lock
 

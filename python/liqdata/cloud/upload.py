@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from liqdata.types import ArchiveTable, Instant, Progress
 
 RECORD = "ingested.jsonl"
+VERSIONS = "versions.tsv"
 """Name of the file in an archive's folder that records its ingests."""
 TABLES = ("orders", "bars", "open_interest", "maps", "positions")
 _DAY = 86_400_000
@@ -147,7 +148,8 @@ async def _upload(
         await each(new, send)
     finally:
         shown.close()
-    await _upload_record(folder, objects)
+    for name in (RECORD, VERSIONS):
+        await _upload_record(folder, objects, name)
     # The manifest is sent last, when all files that it lists are at the address.
     if journal != before:
         await objects.put(JOURNAL, journal)
@@ -165,14 +167,14 @@ async def _upload(
     )
 
 
-async def _upload_record(folder: Path, objects: Objects) -> None:
-    """Upload the record of ingests, if the archive has one."""
+async def _upload_record(folder: Path, objects: Objects, name: str) -> None:
+    """Upload the record of ingests or of superseded files, if the archive has one."""
     try:
-        record = await asyncio.to_thread(read_file, folder, RECORD)
+        record = await asyncio.to_thread(read_file, folder, name)
     except FileNotFoundError:
         return
-    if record != await objects.get(RECORD):
-        await objects.put(RECORD, record)
+    if record != await objects.get(name):
+        await objects.put(name, record)
 
 
 def _checked_bytes(folder: Path, file: ArchiveFile) -> bytes:

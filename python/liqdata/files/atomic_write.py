@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -13,8 +14,13 @@ from typing import TYPE_CHECKING
 from liqdata.calls.arguments import anchored
 from liqdata.errors import BadQuery
 
+from .safe_open import naming_failures
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -33,6 +39,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     ------
     pathlib.Path
         The path to write to.
+
+    Raises
+    ------
+    ArchiveError
+        If there is no space for the file.
     """
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         msg = f"path: {path!r} is not allowed; allowed: the path of a file"
@@ -41,7 +52,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     if file.is_dir():
         raise IsADirectoryError(f"{file} is a folder; allowed: the path of a file")
     if file.exists() and not file.is_file():
-        with TemporaryDirectory() as folder:
+        with naming_failures(file, *_NO_SPACE), TemporaryDirectory() as folder:
             whole = Path(folder) / "whole"
             whole.touch()
             yield whole
@@ -53,11 +64,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         msg = f"there is no folder {file.parent} for {file.name}; allowed: a file in an existing folder"
         raise FileNotFoundError(msg)
     unfinished = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}.unfinished")
-    unfinished.touch(exist_ok=False)
-    try:
-        yield unfinished
-        unfinished.replace(file)
-    except BaseException:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise
+    with naming_failures(file, *_NO_SPACE):
+        unfinished.touch(exist_ok=False)
+        try:
+            yield unfinished
+            unfinished.replace(file)
+        except BaseException:
+            with suppress(OSError):
+                unfinished.unlink()
+            raise

@@ -8,11 +8,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from liqdata.errors import ArchiveError
 
-__all__ = ["check_plain", "open_file", "read_file", "read_text"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["check_plain", "naming_failures", "open_file", "read_file", "read_text"]
 
 _CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 
@@ -58,6 +63,21 @@ def read_file(folder: Path, name: str) -> bytes:
         except OSError as error:
             path = folder / name
             raise ArchiveError(f"{path}: {error.strerror}", path=str(path)) from None
+
+
+@contextmanager
+def naming_failures(file: str | Path, *errnos: int, hint: str = "") -> Iterator[None]:
+    """Turn an ``OSError`` in the block into an :class:`~liqdata.ArchiveError` that names ``file``.
+
+    With ``errnos`` only errors with one of these numbers are turned. ``hint`` follows the message.
+    """
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, ArchiveError) or (errnos and error.errno not in errnos):
+            raise
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise ArchiveError(f"{file}: {why}{hint}", path=str(file)) from None
 
 
 def check_plain(file: str | Path) -> None:

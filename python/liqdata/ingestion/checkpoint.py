@@ -1,8 +1,10 @@
 """The record of completely stored files, so that a repeated ingest skips them.
 
-The record has a line of JSON per file, written as soon as all rows of the file are stored. A line is valid only while
-the following are unchanged: the path, length and modification time of the file, the options of the ingest, the version
-of liqdata, and the archive. The archive must also have all its files and no folder of damaged files.
+The record has a line of JSON per file, written as soon as all rows of the file are stored. A line is valid only if no
+row of the file was refused, because a refused row may be accepted later, and while the following are unchanged: the
+path, length and modification time of the file, the options of the ingest, the version of liqdata, and the archive. The
+archive must also have all rows that the ingest had stored when the file was finished, all its files, and no folder of
+damaged files.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 from liqdata import _core
 from liqdata.cloud.manifest import JOURNAL, ArchiveFile, manifest_of
 from liqdata.errors import ArchiveError
-from liqdata.files.safe_open import open_file, read_file
+from liqdata.files.safe_open import naming_failures, open_file, read_file
+
+from .given_files import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,6 +34,7 @@ FINISHED = "finished.jsonl"
 DAMAGED = "damaged"
 SUM = "sum"
 COUNTS = ("rows", "refused", "first", "files")
+FIELDS = {"file", "of", "ingest", "stored", *COUNTS}
 
 
 class Finished:
@@ -66,6 +71,8 @@ class Finished:
         add_line(self._folder, FINISHED, {"at": at, "file": os.path.realpath(file), "of": of, **outcome})
 
     def _sign(self, file: str) -> dict[str, object] | None:
+        if file == STANDARD_INPUT:
+            return None
         try:
             found = os.stat(file)  # noqa: PTH116 - a Path drops the slash behind a name that is no folder's
         except OSError:
@@ -82,9 +89,11 @@ class Finished:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         found = lines_of(self._folder, FINISHED, summed=True)
-        gone = incomplete(str(self._folder)) if found else frozenset()
-        found = [line for line in found if line.get("ingest") not in gone]
-        lines = {line["file"]: line for line in found if {"file", "of", *COUNTS} <= set(line)}
+        stored = ingested_rows(str(self._folder)) if found else {}
+        whole = [line for line in found if set(line) >= FIELDS and not line["refused"]]
+        # An older copy of the archive may lack the ingest, or rows that it stored until the file was finished.
+        rows = {id: count for id, count in stored.items() if count is not None}
+        lines = {line["file"]: line for line in whole if rows.get(line["ingest"], -1) >= line["stored"]}
         return lines if lines and self._is_whole() else {}
 
     def _is_whole(self) -> bool:
@@ -113,13 +122,13 @@ def _normal(file: str) -> str:
     return os.fspath(Path(file))
 
 
-def incomplete(folder: str) -> frozenset[str]:
-    """Ids of ingests with rows that the archive no longer has, because an ingest was undone."""
+def ingested_rows(folder: str) -> dict[str, int | None]:
+    """Number of new rows of each ingest; ``None`` if the archive no longer has all, because an ingest was undone."""
     try:
-        return frozenset(_core.incomplete_ingests(folder))
+        return _core.ingested_rows(folder)
     except ArchiveError:
         # The error is reported later, when the archive is opened for writing.
-        return frozenset()
+        return {}
 
 
 def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str, Any]]:
@@ -159,7 +168,8 @@ def add_line(folder: Path, name: str, line: Mapping[str, object]) -> None:
     """
     if not folder.is_dir():
         return
-    with os.fdopen(open_file(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as record:
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+    with naming_failures(folder / name), os.fdopen(open_file(folder, name, flags), "a+b") as record:
         end = record.seek(0, os.SEEK_END)
         if end:
             record.seek(end - 1)

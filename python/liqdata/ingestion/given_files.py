@@ -13,8 +13,10 @@ from typing import IO, TYPE_CHECKING
 
 from liqdata import _core
 from liqdata.errors import BadQuery
+from liqdata.files.safe_open import naming_failures
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import ExitStack
 
 STANDARD_INPUT = "-"
@@ -79,11 +81,9 @@ def _unpack(content: str, source: str, target: str, name: str) -> None:
         library = import_module({"xz": "lzma", "bzip2": "bz2"}[content])
     except ImportError:
         raise _refused(name, f"it is {content}, which this Python cannot unpack; allowed: the same unpacked") from None
-    try:
-        with library.open(source, "rb") as unpacked:
-            _copy(unpacked, target, name)
-    except (EOFError, OSError, getattr(library, "LZMAError", EOFError)) as error:
-        raise _refused(name, f"it is cut short or damaged ({error}); allowed: the whole file") from None
+    fault = getattr(library, "LZMAError", EOFError)
+    with library.open(source, "rb") as unpacked:
+        _copy(unpacked, target, name, fault)
 
 
 def _convert(source: str, target: str, name: str) -> None:
@@ -95,15 +95,28 @@ def _convert(source: str, target: str, name: str) -> None:
         allowed = "the same as Feather of version 2, or pyarrow (pip install pyarrow)"
         raise _refused(name, f"it is a Feather file of version 1; allowed: {allowed}") from None
     try:
-        feather.write_feather(feather.read_table(source), target)
+        table = feather.read_table(source)
     except (OSError, pa.ArrowException) as error:
         raise _refused(name, f"it cannot be read as Feather: {error}") from None
+    with naming_failures(target):
+        feather.write_feather(table, target)
 
 
-def _copy(source: IO[bytes], target: str, name: str) -> None:
-    """Copy bytes to a file; refuse the file if the disk space becomes too small."""
-    with Path(target).open("wb") as copy:
-        while piece := source.read(PIECE):
+def _copy(source: IO[bytes], target: str, name: str, fault: type[Exception] = EOFError) -> None:
+    """Copy bytes to a file; refuse the file if the disk space becomes too small.
+
+    ``fault`` is what reading damaged bytes raises, besides ``EOFError`` and ``OSError``.
+    """
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            while piece := source.read(PIECE):
+                yield piece
+        except (EOFError, OSError, fault) as error:
+            raise _refused(name, f"it is cut short or damaged ({error}); allowed: the whole file") from None
+
+    with naming_failures(target), Path(target).open("wb") as copy:
+        for piece in pieces():
             if shutil.disk_usage(os.path.dirname(target)).free < LEFT_FREE:  # noqa: PTH120 - a text is needed
                 raise _refused(name, f"it does not fit {target}; allowed: a file that leaves 1 GiB of disk space free")
             copy.write(piece)

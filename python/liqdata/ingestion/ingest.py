@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import pickle
+import secrets
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +22,7 @@ from liqdata.calls.traceback import public_call
 from liqdata.cloud.upload import RECORD
 from liqdata.errors import BadQuery
 
-from .checkpoint import FINISHED, Finished, add_line, incomplete, lines_of
+from .checkpoint import FINISHED, Finished, add_line, ingested_rows, lines_of
 from .given_files import open_given
 from .tables import rates, sizes, table
 
@@ -241,8 +244,7 @@ class _Work:
         """Ingest files; files that are recorded as completely stored are not read again."""
         options = self._options
         asked = {"format": options.format, "exchange": options.exchange, "new_exchange": options.new_exchange}
-        if options.sizes is not None:
-            asked["contract_size"] = repr(options.sizes)
+        asked |= {"quote_rates": _digest(options.rates), "contract_size": _digest(options.sizes)}
         finished = Finished(self._folder, paths, asked)
         left = []
         for path in paths:
@@ -260,7 +262,7 @@ class _Work:
 
             def finish(file: str, outcome: dict[str, Any]) -> None:
                 path = os.fspath(file)
-                facts = {"contracts": outcome["contracts"], "ingest": options.id}
+                facts = {"contracts": outcome["contracts"], "ingest": options.id, "stored": outcome["stored"]}
                 finished.add(names.get(path, path), _counts(_ingested(outcome)) | facts)
 
             self._begun.append(outcome := _Outcome())
@@ -319,6 +321,16 @@ def _interrupted(
     raised.add_note(f"Stored until then: {done}")
 
 
+def _digest(value: object) -> str | None:
+    """A digest of rates or sizes, which may be tables; equal digests mean equal values."""
+    if value is None:
+        return None
+    try:
+        return hashlib.sha256(pickle.dumps(value)).hexdigest()
+    except (AttributeError, TypeError, pickle.PicklingError):
+        return secrets.token_hex()  # a table that cannot be compared
+
+
 def _counts(done: Ingested) -> dict[str, Any]:
     """The counts of a file that its line in the record contains."""
     return {name: getattr(done, name) for name in ("rows", "refused", "first", "files")}
@@ -333,7 +345,7 @@ def _again(record: dict[str, Any]) -> Ingested:
 def _contracts(folder: str) -> list[list[str]]:
     """The contracts of the bars and open-interest readings of earlier ingests, by table, exchange and coin."""
     known: dict[tuple[str, ...], str] = {}
-    gone = incomplete(folder)
+    gone = {id for id, rows in ingested_rows(folder).items() if rows is None}
     lines = [(line.get("id"), line) for line in lines_of(Path(folder), RECORD)]
     lines += [(line.get("ingest"), line) for line in lines_of(Path(folder), FINISHED)]
     for line in [line for id, line in lines if id not in gone]:

@@ -388,18 +388,18 @@ pub(crate) fn of_ingest(journal: &Connection, ingest: &str) -> rusqlite::Result<
         .collect()
 }
 
-/// Superseded segments of a partition that belong to undone ingests.
+/// Superseded segments of a table that belong to undone ingests, of a day and the days next to it.
 pub(crate) fn undone(
     journal: &Connection,
     holds: &str,
-    partition: Partition,
+    day: Day,
 ) -> rusqlite::Result<Vec<SegmentEntry>> {
     journal
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND interval = ?3 AND state = 'active'
+            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day BETWEEN ?2 - 1 AND ?2 + 1 AND state = 'active'
              AND ingest IN (SELECT id FROM ingests WHERE undone IS NOT NULL)"
         ))?
-        .query_map(params![holds, partition.day.0, partition.interval], part)?
+        .query_map(params![holds, day.0], part)?
         .collect()
 }
 

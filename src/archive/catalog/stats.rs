@@ -265,12 +265,21 @@ impl StatsUpdate {
 
     /// Writes the changes to the journal.
     pub(crate) fn write(&self, journal: &Connection) -> rusqlite::Result<()> {
+        self.write_known_from(journal, Millis::default())
+    }
+
+    /// As [`write`](Self::write), for rows that count only from `at` on.
+    pub(crate) fn write_known_from(
+        &self,
+        journal: &Connection,
+        at: Millis,
+    ) -> rusqlite::Result<()> {
         if let Some(newest) = self.newest {
             put(journal, NEWEST, newest.0)?;
         }
-        self.coins
-            .iter()
-            .try_for_each(|(symbol, (from, last))| note_coin(journal, symbol, from.0, last.0))
+        self.coins.iter().try_for_each(|(symbol, (from, last))| {
+            note_coin(journal, symbol, at.max(*from).0, last.0)
+        })
     }
 }
 

@@ -190,7 +190,10 @@ impl Undo<'_> {
 }
 
 /// Reads the rows of a segment; returns no rows if the segment is damaged.
-fn rows_of<R: Row>(writer: &WriteStore, segment: &SegmentEntry) -> Result<Vec<R>, ArchiveError> {
+pub(crate) fn rows_of<R: Row>(
+    writer: &WriteStore,
+    segment: &SegmentEntry,
+) -> Result<Vec<R>, ArchiveError> {
     if segment.reason.is_some() || segment_check::fault_of(&writer.store, segment)?.is_some() {
         return Ok(Vec::new());
     }
@@ -200,19 +203,4 @@ fn rows_of<R: Row>(writer: &WriteStore, segment: &SegmentEntry) -> Result<Vec<R>
     let path = writer.store.folder.join(&segment.path);
     parquet::rows(file, segment.partition.interval, &Filter::default())
         .map_err(|fault| of_fault(&path, fault))
-}
-
-/// All undone rows of a partition, from any ingest.
-pub(crate) fn undone_rows<R: Row>(
-    writer: &WriteStore,
-    partition: Partition,
-) -> Result<Vec<R>, ArchiveError> {
-    let segments = writer
-        .store
-        .ask(|journal| manifest::undone(journal, R::TABLE, partition))?;
-    let mut undone = Vec::new();
-    for segment in segments {
-        undone.extend(rows_of::<R>(writer, &segment)?);
-    }
-    Ok(undone)
 }

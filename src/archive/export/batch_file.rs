@@ -49,8 +49,10 @@ impl ParquetBatchWriter {
     /// # Errors
     ///
     /// As [`ParquetBatchWriter::begin`].
-    pub fn finish(self) -> std::io::Result<()> {
-        self.writer.into_inner().map_err(failed)?.sync_all()
+    pub fn finish(mut self) -> std::io::Result<()> {
+        self.writer.finish().map_err(failed)?;
+        self.writer.sync()?;
+        self.writer.inner().sync_all()
     }
 }
 
@@ -58,5 +60,11 @@ impl ParquetBatchWriter {
 ///
 /// The cause is always a failed write.
 fn failed(fault: ParquetError) -> std::io::Error {
-    std::io::Error::other(fault)
+    match fault {
+        ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
+            Ok(cause) => *cause,
+            Err(cause) => std::io::Error::other(cause),
+        },
+        fault => std::io::Error::other(fault),
+    }
 }

@@ -6,14 +6,13 @@
 //! each known row repeats at most one row of each other source. Rows with known keys are matched first, so the sequence
 //! of rows does not matter.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Partition, SegmentState};
-use crate::archive::compaction::undo::undone_rows;
 use crate::archive::integrity::segment_check;
 use crate::archive::integrity::verify;
 use crate::archive::rows::key_index::KeyIndex;
@@ -70,8 +69,6 @@ pub(crate) struct PartitionRows<R> {
     index: KeyIndex,
     /// The same rows by their values, if rows of different sources are compared by these.
     events: KeyIndex,
-    /// Keys of stored rows that were undone, and hashes of their values.
-    undone: (BTreeSet<String>, HashSet<u64>),
     /// Id of the ingest that the compared rows belong to.
     own: Option<String>,
     /// For each known row, the sources that have a row with its key or its values, as bits.
@@ -109,7 +106,6 @@ impl<R: Row> PartitionRows<R> {
             stored: Vec::new(),
             index: KeyIndex::with_capacity(count + more),
             events: KeyIndex::with_capacity(events),
-            undone: (BTreeSet::new(), HashSet::new()),
             own: own.map(str::to_owned),
             taken: Vec::with_capacity(events),
             matched: HashSet::new(),
@@ -119,12 +115,6 @@ impl<R: Row> PartitionRows<R> {
                 known.add(known.index.hash(&row), row);
             }
             known.stored.push((ingest, known.rows.len()));
-        }
-        for row in undone_rows::<R>(writer, partition)? {
-            if R::HAS_SOURCES {
-                known.undone.1.insert(known.events.hash_event(&row));
-            }
-            known.undone.0.insert(row.key());
         }
         Ok(known)
     }
@@ -137,14 +127,6 @@ impl<R: Row> PartitionRows<R> {
             self.taken.push(0);
         }
         self.rows.push(row);
-    }
-
-    /// Whether a row with this key or, from another source, these values was stored by an ingest that was undone.
-    pub(crate) fn was_undone(&self, row: &R) -> bool {
-        let (keys, events) = &self.undone;
-        !keys.is_empty()
-            && (keys.contains(&row.key())
-                || R::HAS_SOURCES && events.contains(&self.events.hash_event(row)))
     }
 
     fn origin(&self, place: usize) -> RowOrigin {
@@ -212,7 +194,7 @@ impl<R: Row> PartitionRows<R> {
         };
         // A key of values has all of them, except the value in USD, which sources round differently.
         let has_values = R::HAS_SOURCES && row.key_source() == KeySource::Values;
-        if has_values || content(same) == content(&row) {
+        if has_values || content(same, &[]) == content(&row, &[]) {
             self.take(place, &row);
             return Comparison::Repeated(self.origin(place));
         }
@@ -257,10 +239,11 @@ fn bit(source: KeySource) -> u8 {
     }
 }
 
-/// Hashes the values of a row, except the columns in [`PROVENANCE`].
-fn content<R: Row>(row: &R) -> u64 {
+/// Hashes the values of a row, except the columns in [`PROVENANCE`] and those in `without`.
+pub(crate) fn content<R: Row>(row: &R, without: &[&str]) -> u64 {
     let mut content = ContentHash {
         row,
+        without,
         hasher: DefaultHasher::new(),
     };
     match R::visit(&mut content) {
@@ -271,6 +254,7 @@ fn content<R: Row>(row: &R) -> u64 {
 
 struct ContentHash<'a, R> {
     row: &'a R,
+    without: &'a [&'a str],
     hasher: DefaultHasher,
 }
 
@@ -282,7 +266,7 @@ impl<R: Row> Visitor<R> for ContentHash<'_, R> {
         column: &'static Column,
         of: impl Fn(&R) -> &T,
     ) -> Result<(), Infallible> {
-        if PROVENANCE.contains(&column.name) {
+        if PROVENANCE.contains(&column.name) || self.without.contains(&column.name) {
             return Ok(());
         }
         match of(self.row).cell() {

@@ -31,6 +31,7 @@ use crate::archive::import::open_interest::InterestTable;
 use crate::archive::import::orders::OrderTable;
 use crate::archive::import::outcome::{ImportOutcome, RejectedRow};
 use crate::archive::import::row_table::RowTable;
+use crate::archive::import::undone_rows::UndoneRows;
 use crate::archive::journal::database;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
@@ -145,6 +146,10 @@ struct Import<'a> {
     /// Rows of days after `scope.until`, which go to the journal.
     open: Batch,
     stats: StatsUpdate,
+    /// The statistics of rows that replace undone ones.
+    replacing: StatsUpdate,
+    /// Exchanges of the new orders that replace undone ones, and of the other new orders.
+    exchanges: [BTreeSet<String>; 2],
     counts: IngestCounts,
     outcome: ImportOutcome,
     /// The outcome up to the last commit.
@@ -182,6 +187,8 @@ impl<'a> Import<'a> {
             pending: Vec::new(),
             open: Batch::default(),
             stats: StatsUpdate::default(),
+            replacing: StatsUpdate::default(),
+            exchanges: [BTreeSet::new(), BTreeSet::new()],
             counts: IngestCounts::default(),
             outcome: ImportOutcome::default(),
             committed: ImportOutcome::default(),
@@ -332,12 +339,13 @@ impl<'a> Import<'a> {
         });
     }
 
-    /// Whether the archive has, or had, rows that may be of a partition.
+    /// Whether the archive has, or had, rows that may be of a partition, or undone rows of the days next to it.
     fn has<R: Row>(&self, partition: Partition) -> Result<bool, ArchiveError> {
         let (start, end) = (partition.day.start(), partition.day.end());
         self.writer.store.ask(|journal| {
             Ok(manifest::has(journal, R::TABLE, partition)?
-                || database::has_within::<R>(journal, start, end)?)
+                || database::has_within::<R>(journal, start, end)?
+                || !manifest::undone(journal, R::TABLE, partition.day)?.is_empty())
         })
     }
 
@@ -353,6 +361,12 @@ impl<'a> Import<'a> {
     ) -> Result<(Vec<usize>, Vec<usize>), ArchiveError> {
         let own = self.scope.ingest.map(|ingest| ingest.id.as_str());
         let mut known = PartitionRows::<T::Row>::read(self.writer, partition, rows.len(), own)?;
+        let place = |row: &usize| {
+            let (exchange, coin) = (table.exchange(*row)?, table.coin(*row)?);
+            Some((exchange, coin, table.timestamp(*row)?))
+        };
+        let given: Vec<(&str, &str, Millis)> = rows.iter().filter_map(place).collect();
+        let mut undone = UndoneRows::read::<T::Row>(self.writer, partition.day, &given)?;
         let (mut new, mut replacing) = (Vec::with_capacity(rows.len()), Vec::new());
         let mut unmatched = Vec::new();
         // Rows with known keys take their stored rows first, then rows of other sources take the rest.
@@ -362,14 +376,14 @@ impl<'a> Import<'a> {
                 let Some(row) = table.row(*number) else {
                     continue;
                 };
-                let was_undone = known.was_undone(&row);
+                let replaces = undone.are_replaced_by(&row);
                 let compared = if has_keys {
                     known.compare(row)
                 } else {
                     known.match_source(row)
                 };
                 match compared {
-                    Comparison::New if was_undone => replacing.push(*number),
+                    Comparison::New if replaces => replacing.push(*number),
                     Comparison::New => new.push(*number),
                     Comparison::OfAnotherSource => unmatched.push(*number),
                     Comparison::Repeated(origin) => {
@@ -401,7 +415,7 @@ impl<'a> Import<'a> {
         open: RowsOf<T::Row>,
     ) -> Result<bool, ArchiveError> {
         if partition.day.end() > self.scope.until {
-            self.note(table, partition, &rows);
+            self.note(table, partition, &rows, false);
             let rows = rows.iter().filter_map(|row| table.row(*row));
             open(&mut self.open).extend(rows);
             return Ok(true);
@@ -419,7 +433,7 @@ impl<'a> Import<'a> {
         rows: Vec<usize>,
         replaces: bool,
     ) -> Result<bool, ArchiveError> {
-        self.note(table, partition, &rows);
+        self.note(table, partition, &rows, replaces);
         let exchange = |row: &usize| table.exchange(*row).unwrap_or_default().to_owned();
         for rows in divide(rows, exchange) {
             if !self.goes_on() {
@@ -431,13 +445,35 @@ impl<'a> Import<'a> {
     }
 
     /// Adds new rows to the outcome and the statistics.
-    fn note<T: ColumnTable>(&mut self, table: &T, partition: Partition, rows: &[usize]) {
+    fn note<T: ColumnTable>(
+        &mut self,
+        table: &T,
+        partition: Partition,
+        rows: &[usize],
+        replaces: bool,
+    ) {
+        let [of_replacing, of_others] = &mut self.exchanges;
+        let (stats, exchanges) = if replaces {
+            (&mut self.replacing, of_replacing)
+        } else {
+            (&mut self.stats, of_others)
+        };
         let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         self.outcome.new += count;
         self.counts.add_new(T::Row::TABLE, count, ends(table, rows));
         let known_at = |row: &usize| table.timestamp(*row).map(|at| at.on(partition.interval));
         if let Some(newest) = rows.iter().filter_map(known_at).max() {
-            self.stats.take_newest(newest);
+            stats.take_newest(newest);
+        }
+        if T::Row::TABLE == OrderRow::TABLE {
+            let exchange = |row: &usize| table.exchange(*row);
+            for rows in rows.chunk_by(|one, other| exchange(one) == exchange(other)) {
+                if let Some(name) = rows.first().and_then(exchange)
+                    && !exchanges.contains(name)
+                {
+                    exchanges.insert(name.to_owned());
+                }
+            }
         }
         // Only bars have a length.
         if !T::Row::HAS_INTERVAL {
@@ -449,7 +485,7 @@ impl<'a> Import<'a> {
             let first = rows.iter().filter_map(received).min();
             let last = rows.iter().filter_map(known_at).max();
             if let (Some(coin), Some(first), Some(last)) = (coin, first, last) {
-                self.stats.take_coin(coin, first, last);
+                stats.take_coin(coin, first, last);
             }
         }
     }
@@ -542,6 +578,7 @@ impl<'a> Import<'a> {
         self.write()?;
         self.writes.finish(self.done)?;
         let (pending, open, stats, counts) = (&self.pending, &self.open, &self.stats, &self.counts);
+        let (replacing, [replaced, others]) = (&self.replacing, &self.exchanges);
         let ingest = self.scope.ingest;
         let is_counted = ingest.is_some() && !counts.is_empty();
         if is_counted || !(pending.is_empty() && open.is_empty() && sessions.is_empty()) {
@@ -565,8 +602,15 @@ impl<'a> Import<'a> {
                 table::insert_of(&transaction, &open.open_interest, id)?;
                 table::insert_of(&transaction, &open.positions, id)?;
                 stats.write(&transaction)?;
+                replacing.write_known_from(&transaction, at)?;
                 for session in sessions {
-                    sessions::add_imported(&transaction, session, id)?;
+                    let exchange = &session.exchange;
+                    let is_replaced = replaced.contains(exchange) && !others.contains(exchange);
+                    let mut session = session.clone();
+                    if is_replaced {
+                        session.known_at = session.known_at.max(at);
+                    }
+                    sessions::add_imported(&transaction, &session, id)?;
                 }
                 if let Some(ingest) = ingest {
                     counts.write(&transaction, ingest, wall_clock())?;
@@ -579,6 +623,7 @@ impl<'a> Import<'a> {
         }
         self.open = Batch::default();
         self.stats = StatsUpdate::default();
+        self.replacing = StatsUpdate::default();
         self.counts = IngestCounts::default();
         for PendingSegment { entry, .. } in mem::take(&mut self.pending) {
             let path = self.writer.store.path().join(&entry.path);

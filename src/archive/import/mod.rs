@@ -15,3 +15,4 @@ pub(super) mod open_interest;
 pub(super) mod orders;
 pub(super) mod outcome;
 pub(super) mod row_table;
+pub(super) mod undone_rows;

@@ -1,10 +1,11 @@
 //! The journal: connections, tables, inserts and queries of the `SQLite` database.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
@@ -130,8 +131,87 @@ fn reject_unknown_names(journal: &Connection) -> rusqlite::Result<()> {
         .map(drop)
 }
 
+/// A connection for reading.
+pub(crate) struct Reader {
+    pub(crate) connection: Connection,
+    /// State of the journal's files when the journal was opened as immutable.
+    ///
+    /// `SQLite` never looks for new commits then, so the files must be compared before each query.
+    immutable: Option<FileState>,
+    /// See [`look_while`].
+    goes_on: Option<Arc<GoesOn>>,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Reader");
+        shown
+            .field("immutable", &self.immutable)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Callback that returns false to stop a query.
+type GoesOn = dyn Fn() -> bool + Send + Sync;
+
+/// Size and modification time of the journal, and size of its write-ahead log.
+type FileState = (u64, Option<SystemTime>, u64);
+
+/// Time within which two changes of a file may have the same modification time.
+const CLOCK_STEP: Duration = Duration::from_secs(1);
+
+fn file_state(path: &Path) -> Option<FileState> {
+    let found = fs::metadata(path).ok()?;
+    let log = fs::metadata(companion(path, "-wal")).map_or(0, |log| log.len());
+    Some((found.len(), found.modified().ok(), log))
+}
+
+impl Reader {
+    /// Whether the journal was opened as immutable and may have changed since.
+    pub(crate) fn is_outdated(&self, path: &Path) -> bool {
+        let Some((_, modified, _)) = self.immutable else {
+            return false;
+        };
+        let is_fresh = modified.is_none_or(|at| at.elapsed().is_ok_and(|age| age < CLOCK_STEP));
+        is_fresh || file_state(path) != self.immutable
+    }
+
+    /// Opens the journal again; queries stay as interruptible as before.
+    pub(crate) fn renew(&mut self, path: &Path) -> Result<(), ArchiveError> {
+        let mut fresh = open_to_read(path)?;
+        if let Some(goes_on) = &self.goes_on {
+            fresh
+                .look_while(goes_on)
+                .map_err(|source| ArchiveError::of_journal(path, source))?;
+        }
+        *self = fresh;
+        Ok(())
+    }
+
+    /// As [`look_while`].
+    pub(crate) fn look_while(&mut self, goes_on: &Arc<GoesOn>) -> rusqlite::Result<()> {
+        look_while(&mut self.connection, goes_on)?;
+        self.goes_on = Some(Arc::clone(goes_on));
+        Ok(())
+    }
+
+    /// Returns an error if an immutable journal was written to since it was opened, so that a query may have read parts
+    /// of two states.
+    pub(crate) fn refuse_mixture(&self, path: &Path) -> Result<(), ArchiveError> {
+        let file = |(size, modified, _)| (size, modified);
+        if self.immutable.is_none() || file_state(path).map(file) == self.immutable.map(file) {
+            return Ok(());
+        }
+        let message = "it was written to during the query, and cannot be locked; try again";
+        Err(ArchiveError::Io {
+            path: path.to_owned(),
+            source: std::io::Error::new(std::io::ErrorKind::ResourceBusy, message),
+        })
+    }
+}
+
 /// Opens the journal for reading.
-pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
+pub(crate) fn open_to_read(path: &Path) -> Result<Reader, ArchiveError> {
     check_sqlite(path)?;
     refuse_others(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -145,11 +225,12 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
         journal.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(journal)
     };
-    let journal = match open(path.to_owned(), flags) {
-        Ok(journal) => journal,
+    let mut state = None;
+    let connection = match open(path.to_owned(), flags) {
+        Ok(connection) => connection,
         Err(source) if needs_to_write(&source) => {
-            let log = fs::metadata(companion(path, "-wal")).map_or(0, |log| log.len());
-            if log > 0 {
+            state = file_state(path);
+            if state.is_some_and(|(_, _, log)| log > 0) {
                 return Err(ArchiveError::ReadOnly {
                     path: path.to_owned(),
                     message: "the journal was not closed and its folder cannot be written to, so its last rows \
@@ -157,14 +238,18 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
                         .to_owned(),
                 });
             }
-            // The folder is read-only and the write-ahead log is empty, so the database file is complete.
+            // The shared memory file cannot be made and the write-ahead log is empty, so the database file is complete.
             open(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)
                 .map_err(|source| not_opened(path, source))?
         }
         Err(source) => return Err(not_opened(path, source)),
     };
-    check_application(&journal, path, false)?;
-    Ok(journal)
+    check_application(&connection, path, false)?;
+    Ok(Reader {
+        connection,
+        immutable: state,
+        goes_on: None,
+    })
 }
 
 fn needs_to_write(source: &rusqlite::Error) -> bool {
@@ -271,10 +356,7 @@ fn check_application(
 /// Makes all statements of this connection call `goes_on` while they run.
 ///
 /// If it returns false, the running statement fails.
-pub(crate) fn look_while(
-    journal: &mut Connection,
-    goes_on: &Arc<dyn Fn() -> bool + Send + Sync>,
-) -> rusqlite::Result<()> {
+pub(crate) fn look_while(journal: &mut Connection, goes_on: &Arc<GoesOn>) -> rusqlite::Result<()> {
     let goes_on = Arc::clone(goes_on);
     journal.progress_handler(LOOK, Some(move || !goes_on()))
 }

@@ -621,7 +621,8 @@ fn fold_journal<G: OrderFold>(
     // A thread that cannot open a connection processes no shares; the other threads process them.
     let other = || {
         let path = store.folder.join(database::FILE);
-        database::open_to_read(&path).map_or_else(|_| Ok(Vec::new()), |journal| read(&journal))
+        database::open_to_read(&path)
+            .map_or_else(|_| Ok(Vec::new()), |journal| read(&journal.connection))
     };
     let most = shares.len().max(pieces.len());
     let more = threads.min(most).saturating_sub(1);

@@ -30,6 +30,7 @@ pub(crate) fn last_positions(
 ) -> Result<Scan<PositionRow>, ArchiveError> {
     let mut filter = Filter {
         end: as_of.map(|at| at.on(1)),
+        as_of,
         exchange: exchange.map(str::to_owned),
         ..Filter::default()
     };
@@ -61,7 +62,7 @@ pub(crate) fn last_positions(
 
 /// Time of the newest snapshot with positions that matches `filter`.
 ///
-/// Only the end and the exchange of the filter are considered.
+/// Only the end, the exchange and the instant of the filter are considered.
 fn newest_snapshot(store: &Store, filter: &Filter) -> Result<Option<Millis>, ArchiveError> {
     let end = filter.end.unwrap_or(Millis(i64::MAX));
     for day in table_scan::days_with_rows::<PositionRow>(store, filter)?
@@ -69,10 +70,10 @@ fn newest_snapshot(store: &Store, filter: &Filter) -> Result<Option<Millis>, Arc
         .rev()
     {
         let (journaled, filed) = store.ask(|journal| {
-            let end = end.min(day.end());
+            let (end, state) = (end.min(day.end()), SegmentState::Active);
             Ok((
                 database::newest::<PositionRow>(journal, day.start(), end)?,
-                manifest::of_day(journal, PositionRow::TABLE, day, SegmentState::Active)?,
+                manifest::of_day_at(journal, PositionRow::TABLE, day, state, filter.as_of)?,
             ))
         })?;
         let filed = filed.iter().map(|part| part.last).max();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
@@ -11,6 +12,7 @@ use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{SegmentEntry, SegmentState};
 use crate::archive::files::Identity;
 use crate::archive::journal::database;
+use crate::archive::journal::database::Reader;
 use crate::archive::sql::row_kind::ROW_KINDS;
 use crate::archive::store::damage_state;
 use crate::archive::store::damage_state::{DamageState, Stamp};
@@ -33,7 +35,9 @@ pub(crate) struct Store {
     pub(crate) opened_by: u32,
     /// Identity of the journal that was opened.
     identity: Mutex<Identity>,
-    journal: Mutex<Connection>,
+    journal: Mutex<Reader>,
+    /// How often an outdated connection was replaced.
+    renewals: AtomicI64,
     /// State shared with readers that were opened through [`Store::another`] or a [`Twin`].
     shared: Shared,
     /// Whether a query that finds the journal damaged records this for all readers.
@@ -118,7 +122,7 @@ impl Store {
     }
 
     /// Creates a store for a folder, with an open connection to its journal.
-    pub(crate) fn opened(folder: &Path, journal: Connection) -> Result<Self, ArchiveError> {
+    pub(crate) fn opened(folder: &Path, journal: Reader) -> Result<Self, ArchiveError> {
         let path = folder.join(database::FILE);
         let found =
             fs::symlink_metadata(&path).map_err(|source| ArchiveError::of_file(&path, source))?;
@@ -127,6 +131,7 @@ impl Store {
             opened_by: std::process::id(),
             identity: Mutex::new(files::identity(&found)),
             journal: Mutex::new(journal),
+            renewals: AtomicI64::new(0),
             shared: Shared::default(),
             notes: false,
         })
@@ -201,26 +206,40 @@ impl Store {
         // Nearly every request to the archive reads the version, so this code opens no explicit transaction: a single
         // statement is a transaction anyway.
         let journal = self.journal()?;
-        let version = journal
+        let version: rusqlite::Result<i64> = journal
+            .connection
             .prepare_cached("PRAGMA data_version")
             .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
         drop(journal);
-        version.map_err(|source| self.met(source))
+        // A new connection counts from the beginning.
+        let renewals = self.renewals.load(Ordering::Acquire) << 32;
+        version
+            .map(|version| version.wrapping_add(renewals))
+            .map_err(|source| self.met(source))
     }
 
     /// Makes every later query of the journal call `goes_on` every few milliseconds.
     ///
     /// If it returns false, the query fails.
     pub(crate) fn look_while(&self, goes_on: &GoesOn) -> Result<(), ArchiveError> {
-        let looked = database::look_while(&mut *self.journal()?, goes_on);
+        let looked = self.journal()?.look_while(goes_on);
         looked.map_err(|source| self.of_journal(source))
     }
 
     /// Locks the journal for one query. Returns an error if another file has replaced the journal.
-    fn journal(&self) -> Result<MutexGuard<'_, Connection>, ArchiveError> {
+    ///
+    /// Opens the journal again if the connection does not see its new commits.
+    fn journal(&self) -> Result<MutexGuard<'_, Reader>, ArchiveError> {
         self.check_process()?;
         self.check_journal()?;
-        Ok(locked(&self.journal))
+        let path = self.folder.join(database::FILE);
+        let mut journal = locked(&self.journal);
+        if journal.is_outdated(&path) {
+            journal.renew(&path)?;
+            self.check_journal()?;
+            self.renewals.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(journal)
     }
 
     /// Queries the journal in one transaction, so that all results describe the same state.
@@ -229,11 +248,12 @@ impl Store {
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ArchiveError> {
         let mut journal = self.journal()?;
-        let answered = journal.transaction().and_then(|transaction| {
+        let answered = journal.connection.transaction().and_then(|transaction| {
             let answer = question(&transaction)?;
             transaction.finish()?;
             Ok(answer)
         });
+        journal.refuse_mixture(&self.folder.join(database::FILE))?;
         drop(journal);
         answered.map_err(|source| self.met(source))
     }
@@ -244,7 +264,8 @@ impl Store {
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ArchiveError> {
         let journal = self.journal()?;
-        let answered = question(&journal);
+        let answered = question(&journal.connection);
+        journal.refuse_mixture(&self.folder.join(database::FILE))?;
         drop(journal);
         answered.map_err(|source| self.met(source))
     }

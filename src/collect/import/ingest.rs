@@ -141,6 +141,8 @@ pub struct Finished {
     pub files: Vec<(String, Format)>,
     /// The contracts of all bars and open-interest readings read so far.
     pub contracts: Vec<SeriesContract>,
+    /// Number of new rows that the import has stored so far.
+    pub stored: u64,
 }
 
 impl From<Finished> for Ingested {
@@ -683,6 +685,7 @@ impl Intake<'_> {
                 part.is_reported = true;
                 (self.finished)(Finished {
                     contracts: contracts.clone(),
+                    stored: self.done.new,
                     ..std::mem::take(&mut part.read)
                 });
             }

@@ -1,10 +1,11 @@
 //! Lists and undoes ingests: imports of files or tables into an archive.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use crate::archive::{Archive, ArchiveError, IngestOrigin};
+use crate::archive::{Archive, ArchiveError, IngestOrigin, IngestRow};
 use crate::python::error;
 use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
@@ -23,13 +24,26 @@ pub(crate) fn ingests(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
     Ok(Columns::from(found).into())
 }
 
-/// Lists the ids of ingests with rows that are no longer in the archive at `path`. Returns an empty list if there is no
-/// archive.
+/// Maps the ids of the ingests of the archive at `path` to their numbers of new rows, or to `None` if rows of the ingest
+/// are no longer in the archive. Returns an empty map if there is no archive.
 #[pyfunction]
-pub(crate) fn incomplete_ingests(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
-    run(py, move || match Archive::read_if_begun(path)? {
-        Some(archive) => archive.incomplete_ingests(),
-        None => Ok(Vec::new()),
+pub(crate) fn ingested_rows(
+    py: Python<'_>,
+    path: PathBuf,
+) -> PyResult<BTreeMap<String, Option<u64>>> {
+    run(py, move || {
+        let Some(archive) = Archive::read_if_begun(path)? else {
+            return Ok(BTreeMap::new());
+        };
+        let incomplete = archive.incomplete_ingests()?;
+        let ingests = archive.ingests()?.into_iter();
+        let rows = |one: &IngestRow| one.orders + one.bars + one.open_interest + one.positions;
+        Ok(ingests
+            .map(|one| {
+                let is_whole = !incomplete.contains(&one.id);
+                (one.id.clone(), is_whole.then(|| rows(&one)))
+            })
+            .collect())
     })
 }
 

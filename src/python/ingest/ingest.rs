@@ -84,8 +84,9 @@ pub(crate) fn ingest_files(
     let is_well = || failed.lock().is_ok_and(|failed| failed.is_none());
     let mut finished = |file: Finished| {
         let called = Python::attach(|py| {
-            let path = file.path.clone();
+            let (path, new) = (file.path.clone(), file.stored);
             let outcome = outcome_of(py, file.into())?;
+            outcome.set_item("stored", new)?;
             stored.call1(py, (path, outcome)).map(drop)
         });
         if let (Err(raised), Ok(mut failed)) = (called, failed.lock()) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::PySchema;
@@ -102,6 +102,17 @@ impl RecordBatchReader for Reader {
     }
 }
 
+/// Converts an I/O error to an `OSError` that has the number of the error.
+fn os_error(fault: std::io::Error) -> PyErr {
+    let Some(number) = fault.raw_os_error() else {
+        return fault.into();
+    };
+    let message = fault.to_string();
+    let ending = format!(" (os error {number})");
+    let message = message.strip_suffix(&ending).unwrap_or(&message);
+    PyOSError::new_err((number, message.to_owned()))
+}
+
 /// A Parquet file that orders, or the rows of one table, are written to.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct ParquetFile {
@@ -134,7 +145,7 @@ impl ParquetFile {
             Some(table) => record_batch(table.get().columns(py)?, money)?,
             None => none(money, groups)?,
         };
-        let file = ParquetBatchWriter::begin(&path, first.schema())?;
+        let file = ParquetBatchWriter::begin(&path, first.schema()).map_err(os_error)?;
         Ok(Self {
             writer: Mutex::new(Some(file)),
             money,
@@ -147,7 +158,7 @@ impl ParquetFile {
         py.detach(|| {
             let batch = record_batch(columns, money)?;
             match &mut *self.writer() {
-                Some(writer) => Ok(writer.write(&batch)?),
+                Some(writer) => writer.write(&batch).map_err(os_error),
                 None => Err(PyRuntimeError::new_err("the file has been closed")),
             }
         })
@@ -156,7 +167,7 @@ impl ParquetFile {
     /// Writes the remaining rows. The file is then complete and durable.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| match self.writer().take() {
-            Some(writer) => Ok(writer.finish()?),
+            Some(writer) => writer.finish().map_err(os_error),
             None => Ok(()),
         })
     }

@@ -1,6 +1,11 @@
 """Undo of an ingest: what it brought no longer counts, and what replaces it is accepted."""
 
 import json
+import os
+import subprocess
+import sys
+import time
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -18,6 +23,40 @@ def bars(price: float, *, coin: str = "ETH", minutes: range = range(3)) -> dict[
     prices = {name: [price] * count for name in ("open", "high", "low", "close")}
     times = [START + minute * 60_000 for minute in minutes]
     return {"timestamp": times, "symbol": [coin] * count, "interval": ["1m"] * count, **prices, "volume": [2.0] * count}
+
+
+HOUR = 3_600_000
+
+pytestmark = pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
+
+
+def orders(first: int, qty: int = 1, **other: object) -> list[dict[str, object]]:
+    """Ten orders, a second apart."""
+    base = {"exchange": "okx", "symbol": "BTCUSDT", "side": "LONG", "price": "50000"} | other
+    price = Decimal(str(base["price"]))
+    sizes = range(qty, qty + 10)
+    return [
+        {"timestamp": first + place * 1000, "qty": str(size), "value_usd": str(price * size), **base}
+        for place, size in enumerate(sizes)
+    ]
+
+
+def known(folder: Path, first: int, at: int | None) -> tuple[object, ...]:
+    """What a market as of an instant says of the hours around ``first``."""
+    with liqdata.open(folder, as_of=at) as market:
+        rows = list(market.iter_orders(start=first - 9 * HOUR, end=first + 9 * HOUR))
+        total = market.overview()["24h"]["total_usd"]
+        coins = sorted(coin["coin"] for coin in market.coins("24h"))
+        covered = [(row["exchange"], row["connected_share"], row["cnt"]) for row in market.coverage("24h")]
+        return [(row["exchange"], row["symbol"], row["timestamp"], row["qty"]) for row in rows], total, coins, covered
+
+
+def instant() -> int:
+    """An instant after everything that was stored before, and before everything that is stored later."""
+    at = int(time.time() * 1000) + 1
+    while int(time.time() * 1000) <= at:
+        pass
+    return at
 
 
 def closes(folder: Path, coin: str = "ETH", **asked: object) -> list[float]:
@@ -149,3 +188,147 @@ def test_other_engines_read_what_is_left_after_an_undo(tmp_path: Path) -> None:
     assert moved.exists()
     assert len(before) == len(liqdata.archive.ingests(folder)) - 1
     assert len(sums(folder)) == 1
+
+
+@pytest.mark.parametrize("hours", [1, 120])
+@pytest.mark.parametrize(
+    "right, other",
+    [
+        ({"qty": 1001}, {}),
+        ({"price": "50000.5"}, {}),
+        ({"side": "SHORT"}, {}),
+        ({"symbol": "BTCUSDC"}, {}),
+        ({"symbol": "ETHUSDT"}, {"symbol": "SOLUSDT", "qty": 3000}),
+        ({"exchange": "bybit"}, {"exchange": "gate", "qty": 3000}),
+        ({"hours": -8}, {"hours": -9, "qty": 3000}),
+        ({"qty": 1001}, {"symbol": "ETHUSDT"}),
+        ({"qty": 1001}, {"exchange": "bybit"}),
+        ({"qty": 1001}, {"hours": -1}),
+    ],
+)
+def test_corrected_orders_count_from_their_ingest_on_and_others_from_their_time(
+    tmp_path: Path, hours: int, right: dict[str, object], other: dict[str, object]
+) -> None:
+    folder = tmp_path / "archive"
+    first = int(time.time() * 1000) - hours * HOUR
+
+    def rows(changed: dict[str, object]) -> list[dict[str, object]]:
+        at = first + int(str(changed.get("hours", 0))) * HOUR
+        return orders(at, **{name: cell for name, cell in changed.items() if name != "hours"})  # type: ignore[arg-type]
+
+    done = liqdata.ingest(folder, orders=orders(first))
+    instants = (first + 20_000, instant())
+    before = [known(folder, first, at) for at in instants]
+    assert [len(rows) for rows, *_ in before] == [10, 10]
+    liqdata.archive.undo(folder, done.id)
+    assert [known(folder, first, at) for at in instants] == before
+
+    assert liqdata.ingest(folder, orders=rows(right)).new == 10
+    assert [known(folder, first, at) for at in instants] == before
+    found, total, *_ = known(folder, first, None)
+    assert len(found) == 10
+    if hours == 1 and "hours" not in right:
+        assert total == pytest.approx(sum(float(str(row["value_usd"])) for row in rows(right)))
+    assert not liqdata.archive.verify(folder)
+
+    if other:
+        # They were never undone, and so are known from their own time on.
+        assert liqdata.ingest(folder, orders=rows(right) + rows(other)).new == 10
+        for at, (was, *_) in zip(instants, before, strict=True):
+            assert len(known(folder, first, at)[0]) == len(was) + 10
+
+
+@pytest.mark.parametrize("first", [START, "now"])
+def test_every_version_of_every_table_counts_for_its_time_only(tmp_path: Path, first: int | str) -> None:
+    folder = tmp_path / "archive"
+    at = first if isinstance(first, int) else int(time.time() * 1000) // HOUR * HOUR - HOUR
+    times = [at + place * 60_000 for place in range(5)]
+
+    def ingest(scale: int) -> str:
+        bar = {"exchange": "okx", "symbol": "ETH", "interval": "1m", "open": 100, "high": 103, "low": 99}
+        shared = {"exchange": "hyperliquid", "coin": "ETH", "side": "LONG"}
+        done = liqdata.ingest(
+            folder,
+            orders=orders(at, scale, symbol="ETHUSDT", price="100"),
+            bars=[{**bar, "timestamp": time, "close": 100 + scale, "volume": 1000} for time in times],
+            open_interest=[
+                {"exchange": "okx", "symbol": "ETH", "timestamp": time, "open_interest": scale} for time in times
+            ],
+            positions=[
+                {**shared, "account": account, "timestamp": times[-1], "qty": scale, "value_usd": 100 * scale}
+                for account in ("a", "b")
+            ],
+        )
+        assert (done.new, dict(done.refused)) == (22, {})
+        return done.id
+
+    def seen(as_of: int | None) -> list[int]:
+        with liqdata.open(folder, as_of=as_of) as market:
+            found = [
+                [float(row["qty"]) for row in market.iter_orders("ETH", start=at - HOUR)],
+                [float(row["close"]) - 100 for row in market.bars("ETH", interval="1m", start=at)],
+                [float(row["open_interest"]) for row in market.open_interest("ETH", start=at)],
+                [float(row["qty"]) for row in market.positions("ETH")],
+            ]
+        assert [len(rows) for rows in found] in ([10, 5, 5, 2], [0, 0, 0, 0])
+        scales = {round(min(rows)) for rows in found if rows}
+        assert len(scales) <= 1, found
+        return sorted(scales)
+
+    versions: list[tuple[int, list[int]]] = []
+    for scale in (1, 2, 1, 3):
+        id = ingest(scale)
+        versions.append((instant(), [scale]))
+        if scale < 3:
+            liqdata.archive.undo(folder, id)
+            versions.append((instant(), []))
+        for as_of, expected in versions:
+            assert seen(as_of) == expected
+    assert seen(None) == [3]
+    assert seen(times[-1] + 60_000) == [1]
+    assert not liqdata.archive.verify(folder)
+
+
+def test_duckdb_reads_as_of_an_instant_with_the_list_of_versions(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    folder = tmp_path / "archive"
+    done = liqdata.ingest(folder, orders=orders(START) + orders(START, symbol="ETHUSDT"))
+    instants = [START + 20_000, instant()]
+    liqdata.archive.undo(folder, done.id)
+    instants.append(instant())
+    liqdata.ingest(folder, orders=orders(START, 1001) + orders(START, 5, symbol="SOLUSDT"))
+    instants.append(instant())
+    with liqdata.open(folder) as market:
+        market.export(tmp_path / "export")
+    recipe = Path(__file__).parents[3] / "docs/how-to/recipes/duckdb.md"
+    section = recipe.read_text().split("## As of an instant")[1]
+    block = section.split("```py\n")[1].split("print(")[0]
+    for place in (folder, tmp_path / "export"):
+        names: dict[str, str] = {}
+        exec(block.replace("archive/", f"{place}/"), names)  # noqa: S102 - the code of the page
+        for at in instants:
+            found = duckdb.execute(names["sql"], {"at": at}).fetchone()
+            with liqdata.open(place, as_of=at) as market:
+                own = list(market.iter_orders(start=START - HOUR))
+            assert found == (len(own), sum(row["value_usd"] for row in own) if own else None)
+
+
+def test_a_clock_that_was_ahead_at_the_undo_changes_no_earlier_answer(
+    tmp_path: Path, wall_clock: dict[str, str]
+) -> None:
+    folder = tmp_path / "archive"
+    first = int(time.time() * 1000) - HOUR
+    done = liqdata.ingest(folder, orders=orders(first))
+    instants = (first + 20_000, instant())
+    before = [known(folder, first, at) for at in instants]
+    (tmp_path / "by").write_text(str(3 * 86_400))
+    script = "import sys, liqdata; liqdata.archive.undo(*sys.argv[1:])"
+    words = [sys.executable, "-c", script, str(folder), done.id]
+    subprocess.run(words, env=os.environ | wall_clock, check=True)
+    (undone,) = (row["undone"] for row in liqdata.archive.ingests(folder))
+    assert undone is not None
+    assert undone > instant() + 2 * 86_400_000
+    assert liqdata.ingest(folder, orders=orders(first, 1001)).new == 10
+    assert [known(folder, first, at) for at in instants] == before
+    found, total, *_ = known(folder, first, None)
+    assert (len(found), total) == (10, pytest.approx(sum(50_000 * qty for qty in range(1001, 1011))))

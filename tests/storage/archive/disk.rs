@@ -214,3 +214,57 @@ fn maps_are_dropped_at_once_while_orders_wait_for_a_full_disk() {
     let writer = group_writer.stop().unwrap();
     assert_eq!(all_orders(&writer).len(), 400);
 }
+
+/// Appends an order and closes the archive.
+fn add(disk: &Disk, key: u64) {
+    let mut writer = Archive::create_or_open(disk.archive()).unwrap();
+    writer.append(&of_orders(vec![order(key, START)])).unwrap();
+}
+
+#[test]
+fn a_reader_that_was_opened_where_nothing_can_be_written_sees_later_rows() {
+    let Some(disk) = Disk::of(8) else { return };
+    add(&disk, 1);
+    disk.freeze();
+    let reader = Archive::read(disk.archive()).unwrap();
+    let versions = [reader.version().unwrap(), reader.version().unwrap()];
+    assert_eq!((all_orders(&reader).len(), versions[0]), (1, versions[1]));
+    for key in 2..4 {
+        disk.thaw();
+        add(&disk, key);
+        // The reader is still one that cannot write.
+        disk.freeze();
+        let orders = usize::try_from(key).unwrap();
+        assert_eq!(all_orders(&reader).len(), orders);
+        assert_ne!(reader.version().unwrap(), versions[0]);
+    }
+    disk.thaw();
+    let mut writer = Archive::create_or_open(disk.archive()).unwrap();
+    writer.append(&of_orders(vec![order(4, START)])).unwrap();
+    assert_eq!(all_orders(&reader).len(), 4, "while a writer runs");
+    writer.append(&of_orders(vec![order(5, START)])).unwrap();
+    assert_eq!(all_orders(&reader).len(), 5);
+    drop(writer);
+    assert_eq!(all_orders(&reader).len(), 5);
+}
+
+#[test]
+fn a_reader_that_was_opened_on_a_full_disk_sees_later_rows() {
+    let Some(disk) = Disk::of(4) else { return };
+    add(&disk, 1);
+    let ballast = disk.path().join("ballast");
+    let mut size = 4 << 20;
+    while size > 0 && fs::write(&ballast, vec![0; size]).is_err() {
+        size -= 4096;
+    }
+    // Without space there is no shared memory, with which connections tell each other of commits.
+    let reader = Archive::read(disk.archive()).unwrap();
+    assert_eq!(all_orders(&reader).len(), 1);
+    fs::remove_file(&ballast).unwrap();
+    for key in 2..4 {
+        add(&disk, key);
+        let orders = usize::try_from(key).unwrap();
+        assert_eq!(all_orders(&reader).len(), orders);
+        assert_eq!(reader.summary().unwrap().newest, Some(Millis(START)));
+    }
+}

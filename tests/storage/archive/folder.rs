@@ -71,13 +71,23 @@ impl Disk {
         self.0.archive()
     }
 
+    fn remounted(&self, how: &str) -> bool {
+        let mut mount = Command::new("mount");
+        let status = mount
+            .args(["-o", &format!("remount,{how}")])
+            .arg(self.path())
+            .status();
+        status.unwrap().success()
+    }
+
+    /// Allows writing again.
+    pub(crate) fn thaw(&self) {
+        assert!(self.remounted("rw"));
+    }
+
     /// Allows no writing from now on.
     pub(crate) fn freeze(&self) {
-        let frozen = || {
-            let mut mount = Command::new("mount");
-            let status = mount.args(["-o", "remount,ro"]).arg(self.path()).status();
-            status.unwrap().success()
-        };
+        let frozen = || self.remounted("ro");
         // A process that another test begins has this one's files open until it is another program.
         for _ in 0..100 {
             if frozen() {

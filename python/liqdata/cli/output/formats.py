@@ -8,6 +8,7 @@ import sys
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.util import find_spec
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -315,6 +316,8 @@ def _parquet(name: str, answer: Any, file: Path) -> None:
     elif find_spec("polars") is not None:
         import polars as pl
 
-        (pl.DataFrame(columns) if rows is None else rows.to_polars()).write_parquet(file)
+        whole = BytesIO()  # polars hides the errors of a file
+        (pl.DataFrame(columns) if rows is None else rows.to_polars()).write_parquet(whole)
+        file.write_bytes(whole.getbuffer())
     else:
         lacking("--parquet", "pyarrow or polars", "arrow")
