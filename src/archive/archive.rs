@@ -10,7 +10,7 @@ use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::gap_status;
 use crate::archive::coverage::liveness;
 use crate::archive::coverage::report;
-use crate::archive::export::closed_days;
+use crate::archive::export::{closed_days, snapshot};
 use crate::archive::export::merge;
 use crate::archive::integrity::{relist, verify};
 use crate::archive::journal::database;
@@ -952,6 +952,18 @@ impl Archive {
     /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read.
     pub fn lists(&self) -> Result<ArchiveContents, ArchiveError> {
         closed_days::lists(&self.store)
+    }
+
+    /// Copies the whole journal into the folder `into`, as at one instant, and lists its contents.
+    ///
+    /// Only reads this archive; its writer may continue to write. Together with the listed files the copy is an archive.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read, or the copy
+    /// cannot be written or exists already.
+    pub fn snapshot(&self, into: &Path) -> Result<ArchiveContents, ArchiveError> {
+        snapshot::snapshot(&self.store, into)
     }
 
     /// Copies the selected part of the journal into the folder `into` and lists its contents.

@@ -27,6 +27,8 @@ const NEWEST: &str = "newest";
 const REMOVALS: &str = "removals";
 /// End of the last exported day; set only in an exported copy.
 const CLOSED: &str = "closed";
+/// When the snapshot of a backup was taken; set only until something is written to the copy.
+const BACKED_UP: &str = "backed_up";
 
 record! {
     /// A coin that has bars.
@@ -158,10 +160,45 @@ pub(crate) fn begin_as(
 
 /// End of the last exported day, if the archive is an exported copy.
 pub(crate) fn closed(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
+    instant(journal, CLOSED)
+}
+
+/// When the snapshot was taken, if the journal is that of a backup.
+pub(crate) fn backed_up(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
+    instant(journal, BACKED_UP)
+}
+
+fn instant(journal: &Connection, name: &str) -> rusqlite::Result<Option<Millis>> {
     journal
         .prepare_cached("SELECT value FROM state WHERE name = ?1")?
-        .query_row([CLOSED], |line| line.get(0).map(Millis))
+        .query_row([name], |line| line.get(0).map(Millis))
         .optional()
+}
+
+/// Marks a journal as that of a backup; the copy of a backup keeps its instant.
+pub(crate) fn mark_backup(journal: &Connection, taken_at: Millis) -> rusqlite::Result<()> {
+    if backed_up(journal)?.is_some() {
+        return Ok(());
+    }
+    put(journal, BACKED_UP, taken_at.0)
+}
+
+/// Removes the mark of a backup.
+pub(crate) fn unmark_backup(journal: &Connection) -> rusqlite::Result<()> {
+    journal
+        .execute("DELETE FROM state WHERE name = ?1", [BACKED_UP])
+        .map(drop)
+}
+
+/// Number of rows that ever were in the journal.
+pub(crate) fn arrived(journal: &Connection) -> rusqlite::Result<u64> {
+    let rows: i64 = journal.query_row(
+        "SELECT coalesce(sum(seq), 0) FROM sqlite_sequence
+         WHERE name IN ('orders', 'bars', 'open_interest', 'maps', 'positions')",
+        [],
+        |line| line.get(0),
+    )?;
+    Ok(u64::try_from(rows).unwrap_or_default())
 }
 
 /// Updates the statistics of a coin for new bars.
