@@ -60,6 +60,7 @@ __all__ = [
     "read_reply",
     "rebuild",
     "scattered",
+    "snapshot_journal",
     "span",
     "sparse",
     "swept",
@@ -88,9 +89,10 @@ class Specification:
         self,
     ) -> tuple[list[float], list[float], list[tuple[float, float]], int, float, float, float]: ...
 
-_Lists: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool, str]], int]
+_Lists: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool, str]], int, int | None, int]
 
 def archive_lists(path: str) -> _Lists: ...
+def snapshot_journal(path: str, into: str) -> _Lists: ...
 def export_journal(path: str, into: str, start: int | None, end: int | None, kinds: list[str]) -> _Lists: ...
 def merge_archives(paths: list[str], into: str, seen: Callable[[int, int], object]) -> None: ...
 def verify(path: str, repair: bool, seen: Callable[[int, int], object] | None = None) -> Table: ...

@@ -1,6 +1,6 @@
-"""Maintenance of archives: verify, rebuild, list and undo ingests.
+"""Maintenance of archives: back up, verify, rebuild, list and undo ingests.
 
-This module also has the result classes of ingest, export and rebuild.
+This module also has the result classes of ingest, export, backup and rebuild.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from .calls.arguments import archive_folder, instant, switch
+from .calls.arguments import archive_folder, datetime_of, instant, switch
 from .calls.progress import counting
 from .calls.traceback import public_call
 from .errors import BadQuery
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .types import FindingRow, IngestRow, Instant, Progress, UndoRow
 
-__all__ = ["Exported", "Ingested", "Rebuilt", "ingests", "rebuild", "undo", "verify"]
+__all__ = ["BackedUp", "Exported", "Ingested", "Rebuilt", "backup", "ingests", "rebuild", "undo", "verify"]
 
 _COUNTS = ("same", "corrected", "new", "gone", "doubtful")
 
@@ -120,6 +120,40 @@ class Exported:
 
 
 @dataclass(frozen=True)
+class BackedUp:
+    """The result of :func:`backup`.
+
+    Attributes
+    ----------
+    target : str
+        The folder or address of the backup.
+    taken_at : datetime
+        The instant of the state that the backup has. The copy of a backup has the instant of that backup.
+    files, rows, bytes : int
+        Number of files of the backup, and the number of rows and bytes in them; the journal is one of the files.
+    sent, sent_bytes : int
+        Number and size in bytes of the files that this call copied.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import liqdata
+    >>> folder = tempfile.mkdtemp() + "/archive"
+    >>> done = liqdata.ingest(folder, orders=liqdata.demo().iter_orders("BTC", max_rows=3))
+    >>> liqdata.archive.backup(folder, tempfile.mkdtemp()).rows
+    3
+    """
+
+    target: str
+    taken_at: datetime
+    files: int
+    rows: int
+    bytes: int
+    sent: int
+    sent_bytes: int
+
+
+@dataclass(frozen=True)
 class Rebuilt:
     """The result of :func:`rebuild`.
 
@@ -185,6 +219,69 @@ def _summary(counts: Mapping[str, int]) -> str:
     text = f"{counts['same']:,} orders the same"
     text += "".join(f", {counts[one]:,} {one}" for one in ("corrected", "new", "gone"))
     return text + (f", {counts['doubtful']:,} doubtful and left as they were" if counts["doubtful"] else "")
+
+
+@public_call
+def backup(path: str | os.PathLike[str], target: str | os.PathLike[str], *, progress: Progress = False) -> BackedUp:
+    """Copy an archive to a folder or to object storage, or copy such a backup back.
+
+    The backup has the state of one instant; a collector may write to the archive meanwhile. Only files that the target
+    lacks are copied, so a daily backup is quick. A backup is an archive: :func:`liqdata.open` and :func:`verify` read
+    it in place. To restore it, exchange the two places (``docs/how-to/backup.md``).
+
+    Parameters
+    ----------
+    path : str or path-like
+        The folder of the archive; or a backup, as a folder or an address.
+    target : str or path-like
+        A folder, created if missing, or an address such as ``"s3://bucket/prefix"`` (needs ``liqdata[cloud]``), for the
+        backups of this archive only.
+    progress : bool or callable
+        Show a progress bar of the copied files (needs tqdm; on a terminal or in a notebook), or call a function with
+        the number of files done and the total.
+
+    Returns
+    -------
+    BackedUp
+        What the backup has, and what was copied.
+
+    Raises
+    ------
+    BadQuery
+        If a place is invalid, or one of them lies in the other.
+    ArchiveError
+        If there is no archive, a file of it is damaged or cannot be read or written; if the target has something else,
+        the backup of another archive or later rows; or if it is an archive that a process has written to. The former
+        backup is unchanged then, except for further files that it does not use.
+
+    Notes
+    -----
+    The journal is copied last. An interrupted backup therefore leaves the former one, and an interrupted restore no
+    archive; the next call continues it. Files that the archive has deleted since are deleted at the target at the end.
+    The caches ``ledger`` and ``state``, and damaged files, are not copied.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import liqdata
+    >>> folder, target = tempfile.mkdtemp() + "/archive", tempfile.mkdtemp() + "/backup"
+    >>> done = liqdata.ingest(folder, orders=liqdata.demo().iter_orders("BTC", max_rows=3))
+    >>> made = liqdata.archive.backup(folder, target)
+    >>> again = liqdata.archive.backup(folder, target)
+    >>> again.rows, again.sent  # the journal is copied each time
+    (3, 1)
+    >>> restored = tempfile.mkdtemp() + "/archive"
+    >>> liqdata.archive.backup(target, restored).taken_at == again.taken_at
+    True
+    >>> with liqdata.open(restored) as market:
+    ...     len(list(market.iter_orders("BTC")))
+    3
+    """
+    from .cloud.backup import backup as copy
+
+    address, copied = copy(path, target, progress=progress)
+    taken_at, *counts = copied
+    return BackedUp(address, datetime_of(taken_at), *counts)
 
 
 @public_call

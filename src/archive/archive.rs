@@ -10,8 +10,9 @@ use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::gap_status;
 use crate::archive::coverage::liveness;
 use crate::archive::coverage::report;
-use crate::archive::export::closed_days;
+use crate::archive::disk_use;
 use crate::archive::export::merge;
+use crate::archive::export::{closed_days, snapshot};
 use crate::archive::integrity::{relist, verify};
 use crate::archive::journal::database;
 use crate::archive::ledger_files;
@@ -23,7 +24,7 @@ use crate::archive::scan::table_scan;
 use crate::archive::scan::tail;
 use crate::archive::store::store::{GoesOn, Store};
 use crate::archive::{
-    ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart,
+    ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart, DiskSpace,
     ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow, OpenInterestRow,
     OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, Relisted, ResampledBar,
     Scan, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
@@ -832,6 +833,22 @@ impl Archive {
         damage_gaps::damage(&self.store)
     }
 
+    /// Size of the parts of the archive in bytes: files by table, `superseded` files, the `journal`, `raw` frames and
+    /// other folders.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn bytes_by_part(&self) -> Result<BTreeMap<String, u64>, ArchiveError> {
+        disk_use::bytes_by_part(&self.store)
+    }
+
+    /// Size and free space of the archive's disk; `None` if the system does not say.
+    #[must_use]
+    pub fn disk_space(&self) -> Option<DiskSpace> {
+        DiskSpace::of(self.path())
+    }
+
     /// Size of the write-ahead log, in bytes; see [`log_bytes`](crate::archive::log_bytes).
     #[must_use]
     pub fn log_bytes(&self) -> u64 {
@@ -952,6 +969,18 @@ impl Archive {
     /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read.
     pub fn lists(&self) -> Result<ArchiveContents, ArchiveError> {
         closed_days::lists(&self.store)
+    }
+
+    /// Copies the whole journal into the folder `into`, as at one instant, and lists its contents.
+    ///
+    /// Only reads this archive; its writer may continue to write. Together with the listed files the copy is an archive.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read, or the copy
+    /// cannot be written or exists already.
+    pub fn snapshot(&self, into: &Path) -> Result<ArchiveContents, ArchiveError> {
+        snapshot::snapshot(&self.store, into)
     }
 
     /// Copies the selected part of the journal into the folder `into` and lists its contents.

@@ -30,8 +30,11 @@ pub enum ArchiveError {
         message: String,
     },
     /// The archive has another format version than this build reads.
-    #[error("{} has archive format {version}; this build reads format {known}: export its rows with the liqdata \
-             version that wrote it, then ingest them into a new archive", path.display())]
+    #[error("{} has archive format {version}; this build reads format {known}: {}", path.display(), if version > known {
+        "use the liqdata version that wrote it, or a later one"
+    } else {
+        "open it once for writing to migrate it, such as by `liqdata verify DIR --repair`"
+    })]
     OtherVersion {
         /// Path of the journal.
         path: PathBuf,

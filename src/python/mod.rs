@@ -29,7 +29,9 @@ mod _core {
     #[pymodule_export]
     use super::symbol::{coin, exchange, symbol};
     #[pymodule_export]
-    use crate::python::archive::cloud::{archive_lists, export_journal, merge_archives};
+    use crate::python::archive::cloud::{
+        archive_lists, export_journal, merge_archives, snapshot_journal,
+    };
     #[pymodule_export]
     use crate::python::archive::collector::Collector;
     #[pymodule_export]

@@ -35,6 +35,7 @@ COMMANDS = {
         "verify": ("commands.archive", "check an archive for damaged and missing files"),
         "rebuild": ("commands.rebuild", "decode the recorded frames of an archive again, and correct its orders"),
         "replay": ("commands.replay", "replay an archive: print its orders as they arrived, or serve them"),
+        "backup": ("commands.archive", "copy an archive to a folder or object storage, or a backup back"),
         "export": ("commands.archive", "copy the complete days of an archive to object storage"),
         "score": ("commands.scorecard", "compare the estimates of an archive with realised liquidations"),
     },

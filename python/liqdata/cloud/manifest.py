@@ -37,20 +37,25 @@ class Manifest(NamedTuple):
     """The files of an archive.
 
     ``series`` identifies the archive, ``closed`` is the end of its last finished day (epoch ms), and ``journaled`` is
-    the number of rows that are only in the journal, in no file yet.
+    the number of rows that are only in the journal, in no file yet. ``backed_up`` is the instant of a backup (epoch
+    ms); ``None`` for an archive that was written to since. ``arrived`` counts the rows that ever were in the journal.
     """
 
     series: int
     closed: int | None
     files: list[ArchiveFile]
     journaled: int
+    backed_up: int | None
+    arrived: int
 
 
-NativeManifest: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool, str]], int]
+NativeManifest: TypeAlias = tuple[
+    int, int | None, list[tuple[str, str, int, int, str, bool, str]], int, int | None, int
+]
 """A manifest as the Rust core returns it."""
 
 
 def manifest_of(native: NativeManifest) -> Manifest:
     """Convert the tuples of a native manifest to a :class:`Manifest`."""
-    series, closed, files, journaled = native
-    return Manifest(series, closed, [ArchiveFile(*file) for file in files], journaled)
+    series, closed, files, journaled, backed_up, arrived = native
+    return Manifest(series, closed, [ArchiveFile(*file) for file in files], journaled, backed_up, arrived)

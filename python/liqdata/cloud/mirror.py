@@ -100,7 +100,7 @@ async def _expanded(address: str) -> list[str]:
     if not address.endswith("/*"):
         return [address]
     above = address.removesuffix("/*")
-    below = await Objects(above).below()
+    below = await Objects(above).prefixes()
 
     async def holds(one: str) -> bool:
         return await Objects(one).length(JOURNAL) is not None

@@ -112,7 +112,11 @@ class Objects:
 
         return await self._await("", walk())
 
-    async def below(self) -> list[str]:
+    def below(self, name: str) -> Objects:
+        """The objects below ``name``."""
+        return Objects(f"{self.address}/{name}")
+
+    async def prefixes(self) -> list[str]:
         """The addresses one level below."""
         found = await self._await("", self._library.list_with_delimiter_async(self._store))
         names = sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in found["common_prefixes"])

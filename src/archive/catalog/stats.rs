@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use crate::archive::catalog::file_versions;
+use crate::archive::catalog::manifest::Day;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
@@ -27,6 +28,8 @@ const NEWEST: &str = "newest";
 const REMOVALS: &str = "removals";
 /// End of the last exported day; set only in an exported copy.
 const CLOSED: &str = "closed";
+/// When the snapshot of a backup was taken; set only until something is written to the copy.
+const BACKED_UP: &str = "backed_up";
 
 record! {
     /// A coin that has bars.
@@ -67,6 +70,36 @@ pub struct ArchiveSummary {
     pub rolled: ArrivalPosition,
     /// Number of times that rows were removed from the journal.
     pub removals: i64,
+}
+
+/// Size of the stored maps by day, in bytes: compressed in segments and in the journal.
+pub(crate) fn map_bytes_by_day(journal: &Connection) -> rusqlite::Result<Vec<(Day, u64)>> {
+    journal
+        .prepare_cached(
+            "SELECT day, sum(bytes) FROM (
+                 SELECT day, bytes FROM manifest WHERE holds = 'maps' AND state <> 'pending'
+                 UNION ALL SELECT timestamp / 86400000, length(reply) FROM maps)
+             GROUP BY day ORDER BY day",
+        )?
+        .query_map([], |line| {
+            let bytes: i64 = line.get(1)?;
+            Ok((Day(line.get(0)?), u64::try_from(bytes).unwrap_or_default()))
+        })?
+        .collect()
+}
+
+/// Size of the files of each table in bytes, by table name; superseded files are one of the entries.
+pub(crate) fn file_bytes(journal: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
+    journal
+        .prepare_cached(
+            "SELECT CASE WHEN superseded_at IS NULL THEN holds ELSE 'superseded' END AS part, sum(bytes)
+             FROM manifest LEFT JOIN generations USING (path) GROUP BY part",
+        )?
+        .query_map([], |line| {
+            let bytes: i64 = line.get(1)?;
+            Ok((line.get(0)?, u64::try_from(bytes).unwrap_or_default()))
+        })?
+        .collect()
 }
 
 /// The smallest instant `at` of the rows of a query; `?1` in it is the latest instant.
@@ -158,10 +191,45 @@ pub(crate) fn begin_as(
 
 /// End of the last exported day, if the archive is an exported copy.
 pub(crate) fn closed(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
+    instant(journal, CLOSED)
+}
+
+/// When the snapshot was taken, if the journal is that of a backup.
+pub(crate) fn backed_up(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
+    instant(journal, BACKED_UP)
+}
+
+fn instant(journal: &Connection, name: &str) -> rusqlite::Result<Option<Millis>> {
     journal
         .prepare_cached("SELECT value FROM state WHERE name = ?1")?
-        .query_row([CLOSED], |line| line.get(0).map(Millis))
+        .query_row([name], |line| line.get(0).map(Millis))
         .optional()
+}
+
+/// Marks a journal as that of a backup; the copy of a backup keeps its instant.
+pub(crate) fn mark_backup(journal: &Connection, taken_at: Millis) -> rusqlite::Result<()> {
+    if backed_up(journal)?.is_some() {
+        return Ok(());
+    }
+    put(journal, BACKED_UP, taken_at.0)
+}
+
+/// Removes the mark of a backup.
+pub(crate) fn unmark_backup(journal: &Connection) -> rusqlite::Result<()> {
+    journal
+        .execute("DELETE FROM state WHERE name = ?1", [BACKED_UP])
+        .map(drop)
+}
+
+/// Number of rows that ever were in the journal.
+pub(crate) fn arrived(journal: &Connection) -> rusqlite::Result<u64> {
+    let rows: i64 = journal.query_row(
+        "SELECT coalesce(sum(seq), 0) FROM sqlite_sequence
+         WHERE name IN ('orders', 'bars', 'open_interest', 'maps', 'positions')",
+        [],
+        |line| line.get(0),
+    )?;
+    Ok(u64::try_from(rows).unwrap_or_default())
 }
 
 /// Updates the statistics of a coin for new bars.

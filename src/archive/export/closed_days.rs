@@ -70,6 +70,10 @@ pub struct ArchiveContents {
     pub series: u64,
     /// End of the last exported day, if the archive is an exported copy.
     pub closed: Option<Millis>,
+    /// When the snapshot was taken, if the archive is a backup to which nothing was written since.
+    pub backed_up: Option<Millis>,
+    /// Number of rows that ever were in the journal. It never decreases.
+    pub arrived: u64,
     /// Active and quarantined segments.
     pub files: Vec<ExportedFile>,
     /// Number of rows in the journal.
@@ -130,6 +134,8 @@ pub(crate) fn lists(store: &Store) -> Result<ArchiveContents, ArchiveError> {
         let mut lists = ArchiveContents {
             series: stats::known(journal)?.series,
             closed: stats::closed(journal)?,
+            backed_up: stats::backed_up(journal)?,
+            arrived: stats::arrived(journal)?,
             ..ArchiveContents::default()
         };
         let superseded: BTreeSet<String> =
@@ -191,7 +197,7 @@ pub(crate) fn export_journal(
     lists(&Store::open(into)?)
 }
 
-fn refuse_faults(store: &Store) -> Result<(), ArchiveError> {
+pub(crate) fn refuse_faults(store: &Store) -> Result<(), ArchiveError> {
     match verify::journal_faults(store)?.into_iter().next() {
         None => Ok(()),
         Some(message) => Err(ArchiveError::Damaged {

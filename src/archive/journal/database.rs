@@ -41,8 +41,12 @@ pub(crate) const EMPTY: &str = "the journal is empty";
 const OLDEST_SQLITE: i32 = 3_051_003;
 /// The `application_id` of the database: `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
-/// Format version of the journal.
-const VERSION: i32 = 2;
+/// Format version of the archive's layout; the first release has version 1.
+const VERSION: i32 = 1;
+/// SQL that brings the journal to the next format version: the first entry from version 1 to version 2, and so on.
+///
+/// An entry never changes after its release. [`VERSION`] is one more than their number.
+const MIGRATIONS: [&str; 0] = [];
 /// Number of `SQLite` virtual machine steps between two calls of a progress handler.
 ///
 /// These steps take a few milliseconds.
@@ -87,7 +91,7 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
     let mut journal =
         Connection::open_with_flags(path, flags).map_err(|source| not_opened(path, source))?;
     journal.busy_timeout(PATIENCE).map_err(fault)?;
-    check_application(&journal, path, true)?;
+    let version = check_application(&journal, path, true)?;
     let mode: String = journal
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(fault)?;
@@ -118,8 +122,21 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
     }
     reject_unknown_names(&journal).map_err(fault)?;
     crc::register(&journal).map_err(fault)?;
+    migrate(&mut journal, version, &MIGRATIONS).map_err(fault)?;
     create(&mut journal).map_err(fault)?;
     Ok(journal)
+}
+
+/// Brings a journal of an earlier format version to that of this build, each step in one transaction.
+fn migrate(journal: &mut Connection, from: i32, steps: &[&str]) -> rusqlite::Result<()> {
+    for (version, step) in (1..).zip(steps).skip_while(|(version, _)| *version < from) {
+        let transaction = journal.transaction()?;
+        transaction.execute_batch(step)?;
+        transaction.pragma_update(None, "user_version", version + 1)?;
+        transaction.commit()?;
+        log::info!(target: "liqdata::archive", "the archive was migrated from format {version} to {}", version + 1);
+    }
+    Ok(())
 }
 
 /// Makes an unknown quoted name in SQL an error.
@@ -310,12 +327,14 @@ fn why_not_opened(path: &Path) -> Option<String> {
     fs::File::open(path).err().map(|source| source.to_string())
 }
 
-/// Returns an error for a database of another program or another format version.
+/// Returns the format version of a journal; an error for a database of another program or an unknown version.
+///
+/// A writer accepts an empty database and an earlier version, which it migrates.
 fn check_application(
     journal: &Connection,
     path: &Path,
-    may_be_empty: bool,
-) -> Result<(), ArchiveError> {
+    is_writer: bool,
+) -> Result<i32, ArchiveError> {
     let number = |pragma| journal.query_row(pragma, [], |row| row.get::<_, i32>(0));
     let refused = |message| {
         Err(ArchiveError::NotAnArchive {
@@ -333,8 +352,8 @@ fn check_application(
         })
         .map_err(|source| not_opened(path, source))?;
     if tables == 0 && application == 0 {
-        return if may_be_empty {
-            Ok(())
+        return if is_writer {
+            Ok(VERSION)
         } else {
             refused(EMPTY.to_owned())
         };
@@ -342,8 +361,8 @@ fn check_application(
     if application != APPLICATION {
         return refused("the database belongs to another program".to_owned());
     }
-    if version == VERSION {
-        Ok(())
+    if version == VERSION || is_writer && (1..VERSION).contains(&version) {
+        Ok(version)
     } else {
         Err(ArchiveError::OtherVersion {
             path: path.to_owned(),
@@ -801,4 +820,55 @@ pub(crate) fn delete(journal: &Connection, table: &str, ids: &[i64]) -> rusqlite
     stats::record_removed(journal, table, ids)?;
     let mut statement = journal.prepare_cached(&format!("DELETE FROM {table} WHERE id = ?1"))?;
     ids.iter().map(|id| statement.execute([id])).sum()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_migration_runs_once_and_in_order() {
+        assert_eq!(usize::try_from(VERSION).unwrap(), 1 + MIGRATIONS.len());
+        let mut journal = Connection::open_in_memory().unwrap();
+        let version = |journal: &Connection| -> i32 {
+            journal
+                .query_row("PRAGMA user_version", [], |row| row.get(0))
+                .unwrap()
+        };
+        journal
+            .execute_batch(
+                "CREATE TABLE one (a); INSERT INTO one VALUES (1); PRAGMA user_version = 1;",
+            )
+            .unwrap();
+        let steps = [
+            "ALTER TABLE one ADD COLUMN b; UPDATE one SET b = a + 1;",
+            "ALTER TABLE one ADD COLUMN c; UPDATE one SET c = b + 1;",
+        ];
+        migrate(&mut journal, 1, &steps[..1]).unwrap();
+        assert_eq!(version(&journal), 2);
+        migrate(&mut journal, 2, &steps).unwrap();
+        migrate(&mut journal, 3, &steps).unwrap();
+        assert_eq!(version(&journal), 3);
+        let row: (i32, i32, i32) = journal
+            .query_row("SELECT a, b, c FROM one", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+            .unwrap();
+        assert_eq!(row, (1, 2, 3));
+        // A step that fails changes nothing.
+        assert!(
+            migrate(
+                &mut journal,
+                3,
+                &[steps[0], steps[1], "DELETE FROM one; SELECT nothing;"]
+            )
+            .is_err()
+        );
+        assert_eq!(version(&journal), 3);
+        let rows: i32 = journal
+            .query_row("SELECT count(*) FROM one", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(rows, 1);
+    }
 }

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::archive::batch::{Acknowledged, Batch};
 use crate::archive::catalog::manifest::SegmentState;
-use crate::archive::catalog::{file_versions, manifest, version_file};
+use crate::archive::catalog::{file_versions, manifest, stats, version_file};
 use crate::archive::clock::wall_clock;
 use crate::archive::coverage_log::sessions::Gap;
 use crate::archive::journal::database;
@@ -81,6 +81,7 @@ impl WriteStore {
             lock,
         };
         writer.recover()?;
+        writer.change(|journal| stats::unmark_backup(journal))?;
         writer.copy_versions();
         let superseded = writer.store.ask(file_versions::superseded)?;
         writer.move_superseded(superseded.iter().map(String::as_str));
@@ -92,7 +93,11 @@ impl WriteStore {
         let pending = self
             .store
             .ask(|journal| manifest::all(journal, SegmentState::Pending))?;
-        self.withdraw(pending.iter().map(|part| part.path.as_str()))
+        // The retention deletes expired segments.
+        let unfinished = pending
+            .iter()
+            .filter(|part| part.reason.as_deref() != Some(manifest::EXPIRED));
+        self.withdraw(unfinished.map(|part| part.path.as_str()))
     }
 
     /// Removes the unfinished segments among `parts`, with their manifest entries.

@@ -13,9 +13,9 @@ use crate::python::runtime::logs;
 /// its path in the folder.
 type File = (String, String, u64, u64, String, bool, String);
 
-/// An archive: id that it shares with its copies, end of the last exported day, files, and number of rows in its
-/// journal.
-type ArchiveParts = (u64, Option<i64>, Vec<File>, u64);
+/// An archive: id that it shares with its copies, end of the last exported day, files, number of rows in its journal,
+/// instant of its snapshot if it is a backup, and number of rows that ever were in its journal.
+type ArchiveParts = (u64, Option<i64>, Vec<File>, u64, Option<i64>, u64);
 
 fn listed(lists: ArchiveContents) -> ArchiveParts {
     let files = lists.files.into_iter().map(|file| {
@@ -29,8 +29,14 @@ fn listed(lists: ArchiveContents) -> ArchiveParts {
             file.place,
         )
     });
-    let closed = lists.closed.map(|at| at.0);
-    (lists.series, closed, files.collect(), lists.journaled)
+    (
+        lists.series,
+        lists.closed.map(|at| at.0),
+        files.collect(),
+        lists.journaled,
+        lists.backed_up.map(|at| at.0),
+        lists.arrived,
+    )
 }
 
 /// Runs work on archives with the interpreter released.
@@ -47,6 +53,16 @@ fn work<T: Send>(
 #[pyfunction]
 pub(crate) fn archive_lists(py: Python<'_>, path: PathBuf) -> PyResult<ArchiveParts> {
     work(py, move || Archive::to_verify(path)?.lists()).map(listed)
+}
+
+/// Copies the journal of the archive at `path` into the folder `into`, as at one instant. Lists its files.
+#[pyfunction]
+pub(crate) fn snapshot_journal(
+    py: Python<'_>,
+    path: PathBuf,
+    into: PathBuf,
+) -> PyResult<ArchiveParts> {
+    work(py, move || Archive::to_verify(path)?.snapshot(&into)).map(listed)
 }
 
 /// Exports a journal for a part of the archive at `path` into the folder `into`. Lists the files that belong to that

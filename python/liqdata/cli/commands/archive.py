@@ -1,4 +1,4 @@
-"""The commands ``verify`` and ``export`` of an archive."""
+"""The commands ``verify``, ``backup`` and ``export`` of an archive."""
 
 from __future__ import annotations
 
@@ -23,9 +23,17 @@ TABLES = ("orders", "bars", "open_interest", "maps", "positions")
 
 
 def command(name: str, sentence: str) -> Command:
-    """Build the command ``verify`` or ``export``."""
+    """Build the command ``verify``, ``backup`` or ``export``."""
     folder = click.Argument(["archive"], type=Folder(), metavar="DIR")
     as_json = flag("--json", help="Print JSON.")
+    if name == "backup":
+        places = [click.Argument([one], metavar=metavar) for one, metavar in (("source", "DIR"), ("target", "TARGET"))]
+        made = Command(name, sentence, _backup, [*places, as_json])
+        made.epilog = (
+            "TARGET is a folder or an address for this archive only, such as s3://bucket/prefix. Only files that it "
+            "lacks are copied. To restore a backup, name it first and a new folder second."
+        )
+        return made
     if name == "verify":
         repair = flag(
             "--repair",
@@ -71,6 +79,19 @@ def _verify(*, archive: Path, repair: bool, json: bool) -> None:
         print(f"{printable(str(archive))} has no damage")
     if any(row["problem"] != "unexpected" and not row["repaired"] for row in found):
         click.get_current_context().exit(1)
+
+
+def _backup(*, source: str, target: str, json: bool) -> None:
+    from liqdata.archive import backup
+
+    done = backup(source, target, progress=_bar())
+    if json:
+        print(_json({**asdict(done), "taken_at": done.taken_at.isoformat()}))
+        return
+    files, rows = counted(done.files, "file"), counted(done.rows, "row")
+    at = f"{done.taken_at:%Y-%m-%dT%H:%M:%SZ}"
+    print(f"{printable(done.target)} has the archive as of {at}: {files}, {rows}")
+    print(f"{done.sent:,} of them {'was' if done.sent == 1 else 'were'} copied: {counted(done.sent_bytes, 'byte')}")
 
 
 def _export(
