@@ -14,7 +14,7 @@ from .calls.arguments import anchored, archive_folder, datetime_of, instant, num
 from .calls.progress import bar, checked_progress, counting
 from .calls.traceback import public_call, public_methods
 from .endpoints.requests import rows
-from .errors import BadQuery
+from .errors import BadQuery, WrongState
 from .ingestion.tables import rates, table
 from .recorded_queries import RecordedQueries
 from .source import convert
@@ -108,9 +108,9 @@ class Market(RecordedQueries):
     table of orders covers the time between its first and its last row; answers about realised orders warn with
     :class:`~liqdata.NotCovered` if nothing of their period is covered. Methods raise :class:`~liqdata.BadQuery` for a
     wrong parameter and for an ``as_of`` before the first observation, :class:`~liqdata.ArchiveError` if an archive
-    cannot be read, and ``RuntimeError`` if the market is closed. The four estimates (``heatmap``, ``liqmap``,
-    ``levels`` and ``maxpain``) raise :class:`~liqdata.Refused`: status 404 for a coin without bars in the window, 400
-    if the bars are too long or too few for the range.
+    cannot be read, and :class:`~liqdata.errors.WrongState` if the market is closed. The four estimates (``heatmap``,
+    ``liqmap``, ``levels`` and ``maxpain``) raise :class:`~liqdata.Refused`: status 404 for a coin without bars in the
+    window, 400 if the bars are too long or too few for the range.
 
     Examples
     --------
@@ -336,7 +336,7 @@ class Market(RecordedQueries):
 
         Raises
         ------
-        RuntimeError
+        WrongState
             If the market is not simulated.
 
         Examples
@@ -351,7 +351,7 @@ class Market(RecordedQueries):
                 "only a simulated market, such as liqdata.demo(), knows all its positions; positions() returns "
                 "observed positions of single accounts"
             )
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         return convert.rows(core.true_positions(_coin(symbol)), self._source.origin(None))
 
     def export(
@@ -401,7 +401,7 @@ class Market(RecordedQueries):
             if a file of the archive is damaged; ``path`` names the file.
         BadQuery
             For a wrong address, instant or table.
-        RuntimeError
+        WrongState
             If the market is not opened from an archive, or replays one.
 
         Notes
@@ -426,17 +426,17 @@ class Market(RecordedQueries):
                 "a simulated market is not exported: the rows of an archive count as observed; "
                 "iter_orders().to_parquet(path) writes its orders, and bars(symbol) is a frame of its bars"
             )
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         if source.archive is None:
             msg = (
                 "a market of tables is not exported: an archive names the exchange of every bar and reading, and "
                 "when each row was received, which tables do not; liqdata.ingest(folder, ...) makes an archive "
                 "of tables, and liqdata.open(folder) exports it"
             )
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         if source.clock is not None:
             msg = f"a replay is not exported; liqdata.open({source.archive[0]!r}) exports its archive"
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         folder, as_of = source.archive
         if as_of is not None:
             msg = (
@@ -495,7 +495,7 @@ class Market(RecordedQueries):
         >>> market.overview()
         Traceback (most recent call last):
         ...
-        RuntimeError: market is closed
+        liqdata.errors.WrongState: market is closed
         """
         source = self._source
         source.closed = True

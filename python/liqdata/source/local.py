@@ -12,7 +12,7 @@ from liqdata.calls.arguments import datetime_of, instant, millis_of, resolved, s
 from liqdata.calls.progress import bar
 from liqdata.endpoints.cascades import gap_text
 from liqdata.endpoints.requests import joined, least_usd
-from liqdata.errors import ArchiveError, LiqdataError
+from liqdata.errors import ArchiveError, LiqdataError, WrongState
 from liqdata.stream import CascadeStream, OrderStream
 from liqdata.walk import OrderIterator, at_most, pages
 
@@ -98,6 +98,11 @@ class LocalSource:
         now = self.core.now
         return None if now is None else datetime_of(now)
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What sources with equal answers have in common."""
+        return ("market", id(self)) if self.archive is None or self.clock is not None else ("archive", *self.archive)
+
     def open_core(self) -> _core.Market:
         """The market in the Rust core.
 
@@ -105,7 +110,7 @@ class LocalSource:
         """
         if self.closed:
             msg = "market is closed"
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         if self.archive is not None and self._pid != os.getpid():
             # At the fork a thread of the parent may have had a lock of the archive, which stays locked in this process.
             path, _ = self.archive
