@@ -515,13 +515,14 @@ class Market(RecordedQueries):
         source = self._source
         if source.clock is not None:
             at, _ = source.core.clock or (None, None)
-            return source.clock.make, (*source.clock.arguments, source.clock.speed, at)
+            known = () if source.archive is None else (source.revision,)
+            return source.clock.make, (*source.clock.arguments, source.clock.speed, at, *known)
         if source.demo is not None:
             return _demo, source.demo
         if source.mirrored is not None and source.archive is not None:
-            return _fetched, (*source.mirrored[1:], source.archive[1])
+            return _fetched, (*source.mirrored[1:], source.archive[1], source.revision)
         if source.archive is not None:
-            return _archived, source.archive
+            return _archived, (*source.archive, source.revision)
         return _from_tables, (source.core.tables(), source.core.now)
 
     def __repr__(self) -> str:
@@ -583,8 +584,10 @@ def open(
     -------
     Market
         Realised totals cover the last 24 hours; :meth:`Market.iter_orders`, :meth:`Market.bars` and
-        :meth:`Market.open_interest` cover the whole history. Pickling stores only the path. In a forked process the
-        archive must be opened again. An address contains only finished days; open it again to see later exports.
+        :meth:`Market.open_interest` cover the whole history. Pickling stores the path, and the revision of the
+        content, which is ignored when the market is unpickled. So ``joblib.Memory``, diskcache and other caches that
+        pickle their arguments compute again after the archive has changed. In a forked process the archive must be
+        opened again. An address contains only finished days; open it again to see later exports.
 
     Raises
     ------
@@ -625,8 +628,15 @@ def open(
 
 
 def _fetched(
-    addresses: list[str], start: int | None, cache: str | None, as_of: int | None, *, progress: Progress = False
+    addresses: list[str],
+    start: int | None,
+    cache: str | None,
+    as_of: int | None,
+    revision: object = None,
+    *,
+    progress: Progress = False,
 ) -> Market:
+    del revision  # in pickles, for caches
     from .cloud.mirror import mirrored
 
     mirror = mirrored(addresses, cache=cache, start=start, progress=progress)
@@ -635,7 +645,8 @@ def _fetched(
     return made
 
 
-def _archived(path: str, as_of: int | None) -> Market:
+def _archived(path: str, as_of: int | None, revision: object = None) -> Market:
+    del revision  # in pickles, for caches
     core = _core.Market.open(path, as_of)
     return _market(LocalSource(core, archive=(os.path.realpath(path), as_of)))
 
@@ -834,16 +845,18 @@ def replay(
     return _replayed(place, first, last, _checked_speed(speed), progress=progress)
 
 
-def _replayed(
+def _replayed(  # noqa: PLR0917 - as pickles call it
     path: str,
     start: int | None,
     end: int | None,
     speed: float | None,
     at: int | None = None,
+    revision: object = None,
     *,
     progress: Progress = False,
 ) -> Market:
     """Start a replay; without a speed, ``_core.Market.advance`` moves its clock."""
+    del revision  # in pickles, for caches
     with counting(progress, "replay", " days") as seen:
         core = _core.Market.replay(path, start, end, speed, at, seen)
     return _market(LocalSource(core, archive=(path, None), clock=Clock(_replayed, (path, start, end), speed)))
