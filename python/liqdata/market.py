@@ -108,7 +108,7 @@ class Market(RecordedQueries):
     table of orders covers the time between its first and its last row; answers about realised orders warn with
     :class:`~liqdata.NotCovered` if nothing of their period is covered. Methods raise :class:`~liqdata.BadQuery` for a
     wrong parameter and for an ``as_of`` before the first observation, :class:`~liqdata.ArchiveError` if an archive
-    cannot be read, and :class:`~liqdata.errors.WrongState` if the market is closed. The four estimates (``heatmap``,
+    cannot be read, and :class:`~liqdata.WrongState` if the market is closed. The four estimates (``heatmap``,
     ``liqmap``, ``levels`` and ``maxpain``) raise :class:`~liqdata.Refused`: status 404 for a coin without bars in the
     window, 400 if the bars are too long or too few for the range.
 
