@@ -37,7 +37,17 @@ if TYPE_CHECKING:
     from .async_client import AsyncClient
     from .client import Client
     from .collector import collect
-    from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, NotCovered, Refused, TooSlow, UnexpectedReply
+    from .errors import (
+        ArchiveError,
+        BadQuery,
+        LiqdataError,
+        NoAnswer,
+        NotCovered,
+        Refused,
+        TooSlow,
+        UnexpectedReply,
+        WrongState,
+    )
     from .files.read import read
     from .frames.asof import join_asof
     from .ingestion.ingest import ingest
@@ -72,6 +82,7 @@ __all__ = [
     "Rows",
     "TooSlow",
     "UnexpectedReply",
+    "WrongState",
     "__version__",
     "alerts",
     "archive",
@@ -137,6 +148,7 @@ _HOMES = {
     "Rows": "results.rows",
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
+    "WrongState": "errors",
     "collect": "collector",
     "compare": "vendors.comparison",
     "demo": "market",

@@ -1001,7 +1001,7 @@ class AsyncQueries(Generic[Amount]):
             For a stream event that breaks the contract. Further iteration skips this event.
         BadQuery
             For a wrong parameter, and if the service does not announce streams, or ``min_usd`` for them.
-        RuntimeError
+        WrongState
             If the client or market is closed before or during the iteration.
 
         Examples

@@ -75,7 +75,8 @@ class Client(Queries[Amount]):
     Every method raises :class:`~liqdata.BadQuery` for a wrong parameter, before it sends a request. It raises
     :class:`~liqdata.NoAnswer` if the service cannot be reached after all retries; :class:`~liqdata.TooSlow` if the
     deadline passes; :class:`~liqdata.Refused` if the service replies with an error (see its ``status`` and ``body``);
-    :class:`~liqdata.UnexpectedReply` if the reply breaks the contract; and ``RuntimeError`` if the client is closed.
+    :class:`~liqdata.UnexpectedReply` if the reply breaks the contract; and
+    :class:`~liqdata.WrongState` if the client is closed.
 
     Over https, the client trusts the certificate authorities of the system, or those in the PEM file that
     ``$SSL_CERT_FILE`` names when the client is created. Without this variable, those in the file that
@@ -160,7 +161,7 @@ class Client(Queries[Amount]):
         >>> client.overview()
         Traceback (most recent call last):
         ...
-        RuntimeError: client is closed
+        liqdata.errors.WrongState: client is closed
         """
         self._source.core.close()
 

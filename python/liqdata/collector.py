@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, cast
 from . import _core
 from .calls.arguments import folder, to_be_made
 from .calls.traceback import public_call
-from .errors import BadQuery, NoAnswer
+from .errors import BadQuery, NoAnswer, WrongState
 from .files.safe_open import read_text
 from .market import collected
 
@@ -82,7 +82,7 @@ class Collector:
 
         Raises
         ------
-        RuntimeError
+        WrongState
             In a forked child, and while another thread closes the collector.
 
         Examples
@@ -98,7 +98,7 @@ class Collector:
         status = self._core.status()
         if status is None:
             msg = "the collector is being closed in another thread; its status is available after that"
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         return cast("CollectorStatus", status)
 
     def market(self) -> Market:
@@ -114,7 +114,7 @@ class Collector:
 
         Raises
         ------
-        RuntimeError
+        WrongState
             If the collector has been closed (use :func:`liqdata.open` then), and in a forked child.
 
         Examples
@@ -129,7 +129,7 @@ class Collector:
         self._check_process()
         if self.closed:
             msg = f"the collector has been closed; liqdata.open({self._path!r}) reads its archive"
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         return collected(self._core, self._path)
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -149,7 +149,7 @@ class Collector:
         ------
         NoAnswer
             With ``once=True``, if an exchange returned no data; the data of the other exchanges are stored.
-        RuntimeError
+        WrongState
             In a forked child.
 
         Examples
@@ -198,7 +198,7 @@ class Collector:
                 f"the collector of {self._path} belongs to process {self._pid}, before a fork; open its archive "
                 "in this process"
             )
-            raise RuntimeError(msg)
+            raise WrongState(msg)
 
     def __enter__(self) -> Self:
         return self

@@ -20,6 +20,7 @@ __all__ = [
     "Refused",
     "TooSlow",
     "UnexpectedReply",
+    "WrongState",
 ]
 
 
@@ -245,6 +246,35 @@ class ArchiveError(LiqdataError, OSError):
     def __init__(self, message: str, *, path: str) -> None:
         super().__init__(message)
         self.path = path
+
+
+class WrongState(LiqdataError, RuntimeError):
+    """A call that is not possible on this object, or here.
+
+    A client, market or collector is closed, or was opened before a fork; a market does not have what is needed, such as
+    the true positions of a market that is not simulated; or no asyncio event loop runs.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and what is possible.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> market = liqdata.demo()
+    >>> market.close()
+    >>> try:
+    ...     market.overview()
+    ... except liqdata.errors.WrongState as error:
+    ...     print(error, isinstance(error, RuntimeError))
+    market is closed True
+    """
+
+    __slots__ = ()
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
 
 
 class NotCovered(UserWarning):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import threading
 from collections import deque
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from . import _core
-from .errors import BadQuery, LiqdataError
+from .errors import BadQuery, LiqdataError, WrongState
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -78,7 +79,9 @@ class Live(anywidget.AnyWidget):
     """A live chart of one coin: the estimate under candles, and the orders as they arrive.
 
     Do not create it yourself; :meth:`liqdata.Market.live` does. Two daemon threads follow the market in the kernel; the
-    notebook opens no connection. A saved notebook shows a picture of the map (with matplotlib installed).
+    notebook opens no connection. Charts with the same parameters of the same market, archive or service share these
+    threads and one stream, so that a cell can be run again and again. A saved notebook shows a picture of the map (with
+    matplotlib installed).
 
     Attributes
     ----------
@@ -86,7 +89,8 @@ class Live(anywidget.AnyWidget):
         The parameters of the chart: ``symbol``, ``range``, ``model``, and ``exchange``, ``as_of`` and ``min_usd`` if
         they were given.
     state : str
-        ``live``; ``ended`` if the source has no new orders; ``closed``; or the message of an error.
+        ``live``; ``ended`` if the source has no new orders; ``closed``; or the message of an error, such as
+        ``client is closed``.
     label : list of str
         The words on the picture: what is shown, its unit and its time.
     orders : list of dict
@@ -120,17 +124,12 @@ class Live(anywidget.AnyWidget):
         self._asked = asked
         shown = {name: str(value) if name in {"model", "as_of"} else value for name, value in view.items()}
         super().__init__(view={name: value for name, value in shown.items() if value is not None}, height=height)
-        self._end = threading.Event()
-        self._new: deque[dict[str, Any]] = deque(maxlen=_ORDERS)
+        self._of_orders = (view["symbol"], view["exchange"], view["min_usd"])
+        self._follower: _Follower | None = None
+        self._closed = False
         self._show(found)
-        symbol, least = view["symbol"], view["min_usd"]
-        self._stream: OrderStream[Any] | None = None
         if view["as_of"] is None:
-            newest = source.orders(symbol, view["exchange"], limit=50, min_usd=least)
-            self.orders = [_written(row) for row in newest]
-            self._stream = source.stream_orders(symbol, view["exchange"], min_usd=least)
-            for work in (self._listen, self._refresh):
-                threading.Thread(target=work, name="liqdata-live", daemon=True).start()
+            self._follow()
         else:
             self.state = "ended"
 
@@ -146,11 +145,38 @@ class Live(anywidget.AnyWidget):
 
     def close(self) -> None:
         """Stop following the market, and remove the chart from the notebook. May be called more than once."""
-        self._end.set()
-        if self._stream is not None:
-            self._stream.close()
+        with _LOCK:
+            self._closed = True
+        if self._follower is not None:
+            self._follower.leave(self)
         self.state = "closed"
         super().close()
+
+    def _follow(self) -> None:
+        """Share the follower of equal charts, or start one."""
+        key = (os.getpid(), *self._source._source.identity, repr(self.view), repr(self._asked))  # noqa: SLF001 - a source of this package
+        with _LOCK:
+            shared = self._join(_FOLLOWERS.get(key))
+        if not shared:
+            made = _Follower(key, self._source, self._asked, self._of_orders)  # sends requests
+            with _LOCK:
+                self._join(_FOLLOWERS.setdefault(key, made))
+            made.start()
+        if self._follower is not None:
+            self.orders = self._follower.orders
+
+    def _join(self, follower: _Follower | None) -> bool:
+        """Follow with others; the caller has the lock."""
+        if follower is None:
+            return False
+        if not self._closed:
+            follower.charts.append(self)
+            self._follower = follower
+        return True
+
+    def _update(self, found: Heatmap) -> None:
+        if found.updated_at != self._map.updated_at:
+            self._show(found)
 
     def _show(self, found: Heatmap) -> None:
         self._map = found
@@ -168,37 +194,8 @@ class Live(anywidget.AnyWidget):
             "compares inside this map only",
         ]
 
-    def _listen(self) -> None:
-        """Collect the rows of the stream; runs in a thread."""
-        try:
-            for row in self._stream or ():
-                self._new.appendleft(_written(row))
-        except LiqdataError as error:
-            self._say(str(error))
-        else:
-            self._say("ended")
-
-    def _refresh(self) -> None:
-        """Send what is new, at most four times a second; runs in a thread."""
-        ticks = 0
-        while not self._end.wait(_TICK):
-            ticks += 1
-            if self._new:
-                rows = [self._new.popleft() for _ in range(len(self._new))]
-                self.orders = (rows + self.orders)[:_ORDERS]
-            if self.state == "ended" or ticks * _TICK < _REFRESH:
-                continue
-            ticks = 0
-            try:
-                found = self._source.heatmap(self.view["symbol"], **self._asked)
-            except LiqdataError as error:
-                self._say(str(error))
-                continue
-            if found.updated_at != self._map.updated_at:
-                self._show(found)
-
     def _say(self, state: str) -> None:
-        if not self._end.is_set():
+        if not self._closed:
             self.state = state
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
@@ -222,6 +219,120 @@ class Live(anywidget.AnyWidget):
         written = io.BytesIO()
         figure.savefig(written, format="png", dpi=80)
         return written.getvalue()
+
+
+class _Follower:
+    """Follows a source for all charts with equal parameters, on two threads."""
+
+    def __init__(
+        self, key: tuple[object, ...], source: Queries[Any], asked: dict[str, Any], of_orders: tuple[Any, ...]
+    ) -> None:
+        self._key = key
+        self._source = source
+        self._asked = asked
+        self.charts: list[Live] = []
+        self._end = threading.Event()
+        self._ended = False
+        self._new: deque[dict[str, Any]] = deque(maxlen=_ORDERS)
+        self._symbol, exchange, least = of_orders
+        newest = source.orders(self._symbol, exchange, limit=50, min_usd=least)
+        self.orders = [_written(row) for row in newest]
+        self._stream: OrderStream[Any] = source.stream_orders(self._symbol, exchange, min_usd=least)
+
+    def start(self) -> None:
+        """Start, unless another follower was faster or no chart is left."""
+        if not self.charts:
+            self.leave(None)
+            return
+        for work in (self._listen, self._refresh):
+            threading.Thread(target=work, name="liqdata-live", daemon=True).start()
+
+    def leave(self, chart: Live | None) -> None:
+        """Follow no longer for a chart; end with the last one."""
+        with _LOCK:
+            if chart in self.charts:
+                self.charts.remove(chart)
+            if self.charts:
+                return
+            self._retire()
+        self._stop()
+
+    def _retire(self) -> None:
+        """Let later charts start another follower; the caller has the lock."""
+        if _FOLLOWERS.get(self._key) is self:
+            del _FOLLOWERS[self._key]
+
+    def _stop(self) -> None:
+        self._end.set()
+        self._stream.close()
+
+    def _say(self, state: str) -> None:
+        with _LOCK:
+            self._retire()
+            charts = list(self.charts)
+        for chart in charts:
+            chart._say(state)  # noqa: SLF001 - as all that a follower does with its charts
+
+    def _close(self, error: WrongState) -> None:
+        """End, because the source was closed; charts of equal sources that are open get another follower."""
+        with _LOCK:
+            self._retire()
+            charts, self.charts = self.charts, []
+        self._stop()
+        for chart in charts:
+            state = str(error)
+            if not chart._source._source.closed:  # noqa: SLF001
+                try:
+                    chart._follow()  # noqa: SLF001
+                except LiqdataError as other:
+                    state = str(other)
+                else:
+                    continue
+            chart._say(state)  # noqa: SLF001
+
+    def _listen(self) -> None:
+        """Collect the rows of the stream; runs in a thread."""
+        try:
+            for row in self._stream:
+                self._new.appendleft(_written(row))
+        except WrongState as error:
+            self._close(error)
+        except LiqdataError as error:
+            self._say(str(error))
+        else:
+            self._ended = True
+            if not self._end.is_set():
+                self._say("ended")
+
+    def _refresh(self) -> None:
+        """Send what is new, at most four times a second; runs in a thread."""
+        ticks = 0
+        while not self._end.wait(_TICK):
+            ticks += 1
+            ended = self._ended
+            if self._new:
+                rows = [self._new.popleft() for _ in range(len(self._new))]
+                self.orders = (rows + self.orders)[:_ORDERS]
+                for chart in list(self.charts):
+                    chart.orders = self.orders
+            if ended:
+                break
+            if ticks * _TICK < _REFRESH:
+                continue
+            ticks = 0
+            try:
+                found = self._source.heatmap(self._symbol, **self._asked)
+            except WrongState as error:
+                self._close(error)
+            except LiqdataError as error:
+                self._say(str(error))
+            else:
+                for chart in list(self.charts):
+                    chart._update(found)  # noqa: SLF001
+
+
+_LOCK = threading.Lock()
+_FOLLOWERS: dict[tuple[object, ...], _Follower] = {}
 
 
 def _written(row: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from .calls.arguments import anchored, archive_folder, datetime_of, instant, num
 from .calls.progress import bar, checked_progress, counting
 from .calls.traceback import public_call, public_methods
 from .endpoints.requests import rows
-from .errors import BadQuery
+from .errors import BadQuery, WrongState
 from .ingestion.tables import rates, table
 from .recorded_queries import RecordedQueries
 from .source import convert
@@ -108,9 +108,9 @@ class Market(RecordedQueries):
     table of orders covers the time between its first and its last row; answers about realised orders warn with
     :class:`~liqdata.NotCovered` if nothing of their period is covered. Methods raise :class:`~liqdata.BadQuery` for a
     wrong parameter and for an ``as_of`` before the first observation, :class:`~liqdata.ArchiveError` if an archive
-    cannot be read, and ``RuntimeError`` if the market is closed. The four estimates (``heatmap``, ``liqmap``,
-    ``levels`` and ``maxpain``) raise :class:`~liqdata.Refused`: status 404 for a coin without bars in the window, 400
-    if the bars are too long or too few for the range.
+    cannot be read, and :class:`~liqdata.WrongState` if the market is closed. The four estimates (``heatmap``,
+    ``liqmap``, ``levels`` and ``maxpain``) raise :class:`~liqdata.Refused`: status 404 for a coin without bars in the
+    window, 400 if the bars are too long or too few for the range.
 
     Examples
     --------
@@ -337,7 +337,7 @@ class Market(RecordedQueries):
 
         Raises
         ------
-        RuntimeError
+        WrongState
             If the market is not simulated.
 
         Examples
@@ -352,7 +352,7 @@ class Market(RecordedQueries):
                 "only a simulated market, such as liqdata.demo(), knows all its positions; positions() returns "
                 "observed positions of single accounts"
             )
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         return convert.rows(core.true_positions(_coin(symbol)), self._source.origin(None))
 
     def export(
@@ -402,7 +402,7 @@ class Market(RecordedQueries):
             if a file of the archive is damaged; ``path`` names the file.
         BadQuery
             For a wrong address, instant or table.
-        RuntimeError
+        WrongState
             If the market is not opened from an archive, or replays one.
 
         Notes
@@ -427,17 +427,17 @@ class Market(RecordedQueries):
                 "a simulated market is not exported: the rows of an archive count as observed; "
                 "iter_orders().to_parquet(path) writes its orders, and bars(symbol) is a frame of its bars"
             )
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         if source.archive is None:
             msg = (
                 "a market of tables is not exported: an archive names the exchange of every bar and reading, and "
                 "when each row was received, which tables do not; liqdata.ingest(folder, ...) makes an archive "
                 "of tables, and liqdata.open(folder) exports it"
             )
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         if source.clock is not None:
             msg = f"a replay is not exported; liqdata.open({source.archive[0]!r}) exports its archive"
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         folder, as_of = source.archive
         if as_of is not None:
             msg = (
@@ -496,7 +496,7 @@ class Market(RecordedQueries):
         >>> market.overview()
         Traceback (most recent call last):
         ...
-        RuntimeError: market is closed
+        liqdata.errors.WrongState: market is closed
         """
         source = self._source
         source.closed = True
@@ -516,13 +516,14 @@ class Market(RecordedQueries):
         source = self._source
         if source.clock is not None:
             at, _ = source.core.clock or (None, None)
-            return source.clock.make, (*source.clock.arguments, source.clock.speed, at)
+            known = () if source.archive is None else (source.revision,)
+            return source.clock.make, (*source.clock.arguments, source.clock.speed, at, *known)
         if source.demo is not None:
             return _demo, source.demo
         if source.mirrored is not None and source.archive is not None:
-            return _fetched, (*source.mirrored[1:], source.archive[1])
+            return _fetched, (*source.mirrored[1:], source.archive[1], source.revision)
         if source.archive is not None:
-            return _archived, source.archive
+            return _archived, (*source.archive, source.revision)
         return _from_tables, (source.core.tables(), source.core.now)
 
     def __repr__(self) -> str:
@@ -584,8 +585,10 @@ def open(
     -------
     Market
         Realised totals cover the last 24 hours; :meth:`Market.iter_orders`, :meth:`Market.bars` and
-        :meth:`Market.open_interest` cover the whole history. Pickling stores only the path. In a forked process the
-        archive must be opened again. An address contains only finished days; open it again to see later exports.
+        :meth:`Market.open_interest` cover the whole history. Pickling stores the path, and the revision of the
+        content, which is ignored when the market is unpickled. So ``joblib.Memory``, diskcache and other caches that
+        pickle their arguments compute again after the archive has changed. In a forked process the archive must be
+        opened again. An address contains only finished days; open it again to see later exports.
 
     Raises
     ------
@@ -626,8 +629,15 @@ def open(
 
 
 def _fetched(
-    addresses: list[str], start: int | None, cache: str | None, as_of: int | None, *, progress: Progress = False
+    addresses: list[str],
+    start: int | None,
+    cache: str | None,
+    as_of: int | None,
+    revision: object = None,
+    *,
+    progress: Progress = False,
 ) -> Market:
+    del revision  # in pickles, for caches
     from .cloud.mirror import mirrored
 
     mirror = mirrored(addresses, cache=cache, start=start, progress=progress)
@@ -636,7 +646,8 @@ def _fetched(
     return made
 
 
-def _archived(path: str, as_of: int | None) -> Market:
+def _archived(path: str, as_of: int | None, revision: object = None) -> Market:
+    del revision  # in pickles, for caches
     core = _core.Market.open(path, as_of)
     return _market(LocalSource(core, archive=(os.path.realpath(path), as_of)))
 
@@ -835,16 +846,18 @@ def replay(
     return _replayed(place, first, last, _checked_speed(speed), progress=progress)
 
 
-def _replayed(
+def _replayed(  # noqa: PLR0917 - as pickles call it
     path: str,
     start: int | None,
     end: int | None,
     speed: float | None,
     at: int | None = None,
+    revision: object = None,
     *,
     progress: Progress = False,
 ) -> Market:
     """Start a replay; without a speed, ``_core.Market.advance`` moves its clock."""
+    del revision  # in pickles, for caches
     with counting(progress, "replay", " days") as seen:
         core = _core.Market.replay(path, start, end, speed, at, seen)
     return _market(LocalSource(core, archive=(path, None), clock=Clock(_replayed, (path, start, end), speed)))

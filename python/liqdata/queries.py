@@ -966,7 +966,7 @@ class Queries(Generic[Amount]):
             For a stream event that breaks the contract. Further iteration skips this event.
         BadQuery
             For a wrong parameter, and if the service does not announce streams, or ``min_usd`` for them.
-        RuntimeError
+        WrongState
             If the client or market is closed before or during the iteration.
 
         Examples

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 
+from .calls.traceback import public_call
 from .types import Amount, CascadeRow, OrderRow
 
 if TYPE_CHECKING:
@@ -70,8 +71,13 @@ class _Stream(Iterator[R]):
             row = batch.row()
             if row is not None:
                 return row
-            batch.put(self._core.begin_next().wait())
+            self._receive()
         raise StopIteration
+
+    @public_call
+    def _receive(self) -> None:
+        """Wait for further rows."""
+        self._batch.put(self._core.begin_next().wait())
 
     def close(self) -> None:
         """End the stream, also if another thread waits for a row.
@@ -112,15 +118,20 @@ class _AsyncStream(AsyncIterator[R]):
         return self._batch.last_event_id
 
     async def __anext__(self) -> R:
-        from .calls.event_loop import answer
-
         batch = self._batch
         while not batch.ended:
             row = batch.row()
             if row is not None:
                 return row
-            batch.put(await answer(self._core.begin_next))
+            await self._receive()
         raise StopAsyncIteration
+
+    @public_call
+    async def _receive(self) -> None:
+        """Await further rows."""
+        from .calls.event_loop import answer
+
+        self._batch.put(await answer(self._core.begin_next))
 
     async def aclose(self) -> None:
         """End the stream, also if another task waits for a row.

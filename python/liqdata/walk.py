@@ -33,6 +33,7 @@ __all__ = ["AsyncOrderIterator", "OrderIterator"]
 F = TypeVar("F")
 
 _Frame = Literal["float", "decimal"]
+_Pandas = Literal["float", "decimal", "arrow"]
 
 
 class _Buffer(Generic[Amount]):
@@ -184,14 +185,16 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
             pass
         return self._buffer.rest()
 
-    def to_pandas(self, *, decimals: _Frame = "float") -> pd.DataFrame:
+    def to_pandas(self, *, decimals: _Pandas = "float", scale: int | None = None) -> pd.DataFrame:
         """All remaining rows as a pandas frame, like :meth:`liqdata.Rows.to_pandas`.
 
         Parameters
         ----------
-        decimals : {"float", "decimal"}
-            Money and prices as float64, or as exact :class:`~decimal.Decimal` objects, with equally many decimal places
-            in all cells of a column.
+        decimals : {"float", "decimal", "arrow"}
+            Money and prices as float64, as exact :class:`~decimal.Decimal` objects, or as exact columns of the type
+            ``decimal128(38, 18)[pyarrow]``.
+        scale : int, optional
+            Digits after the point of exact values, 0 to 38; 18 by default.
 
         Returns
         -------
@@ -200,8 +203,8 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
 
         Raises
         ------
-        ValueError
-            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
+        BadQuery
+            For a value that has more digits than ``scale`` after the point, or than 38 - ``scale`` before it.
 
         Examples
         --------
@@ -209,15 +212,17 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
         >>> liqdata.demo().iter_orders(max_rows=10).to_pandas().shape
         (10, 8)
         """
-        return self._rest().to_pandas(decimals=decimals)
+        return self._rest().to_pandas(decimals=decimals, scale=scale)
 
-    def to_polars(self, *, decimals: _Frame = "float") -> pl.DataFrame:
+    def to_polars(self, *, decimals: _Frame = "float", scale: int | None = None) -> pl.DataFrame:
         """All remaining rows as a polars frame, like :meth:`liqdata.Rows.to_polars`.
 
         Parameters
         ----------
         decimals : {"float", "decimal"}
-            Money and prices as Float64, or as exact ``Decimal(38, s)`` with the smallest scale per column.
+            Money and prices as Float64, or as exact ``Decimal(38, 18)``.
+        scale : int, optional
+            Digits after the point of exact values, 0 to 38; 18 by default.
 
         Returns
         -------
@@ -226,8 +231,8 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
 
         Raises
         ------
-        ValueError
-            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
+        BadQuery
+            For a value that has more digits than ``scale`` after the point, or than 38 - ``scale`` before it.
 
         Examples
         --------
@@ -235,15 +240,17 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
         >>> liqdata.demo().iter_orders(max_rows=10).to_polars().shape
         (10, 8)
         """
-        return self._rest().to_polars(decimals=decimals)
+        return self._rest().to_polars(decimals=decimals, scale=scale)
 
-    def to_arrow(self, *, decimals: _Frame = "float") -> pa.Table:
+    def to_arrow(self, *, decimals: _Frame = "float", scale: int | None = None) -> pa.Table:
         """All remaining rows as a pyarrow table, like :meth:`liqdata.Rows.to_arrow`.
 
         Parameters
         ----------
         decimals : {"float", "decimal"}
-            Money and prices as float64, or as exact ``decimal128(38, s)`` with the smallest scale per column.
+            Money and prices as float64, or as exact ``decimal128(38, 18)``.
+        scale : int, optional
+            Digits after the point of exact values, 0 to 38; 18 by default.
 
         Returns
         -------
@@ -252,8 +259,8 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
 
         Raises
         ------
-        ValueError
-            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
+        BadQuery
+            For a value that has more digits than ``scale`` after the point, or than 38 - ``scale`` before it.
 
         Examples
         --------
@@ -261,7 +268,7 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
         >>> liqdata.demo().iter_orders(max_rows=10).to_arrow().shape
         (10, 8)
         """
-        return self._rest().to_arrow(decimals=decimals)
+        return self._rest().to_arrow(decimals=decimals, scale=scale)
 
     def to_parquet(self, path: str | os.PathLike[str], *, decimals: _Frame = "float") -> int:
         """Write all remaining rows to a Parquet file, in pieces; they may be larger than memory.
@@ -390,7 +397,7 @@ class AsyncOrderIterator(_Status, AsyncIterator["OrderRow[Amount]"], Generic[Amo
             pass
         return self._buffer.rest()
 
-    async def to_pandas(self, *, decimals: _Frame = "float") -> pd.DataFrame:
+    async def to_pandas(self, *, decimals: _Pandas = "float", scale: int | None = None) -> pd.DataFrame:
         """All remaining rows as a pandas frame; parameters are those of :meth:`OrderIterator.to_pandas`.
 
         Examples
@@ -403,9 +410,9 @@ class AsyncOrderIterator(_Status, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         ...     asyncio.run(frame(server.url)).shape
         (10, 8)
         """
-        return await _to_thread((await self._rest()).to_pandas, decimals)
+        return await _to_thread((await self._rest()).to_pandas, decimals, scale)
 
-    async def to_polars(self, *, decimals: _Frame = "float") -> pl.DataFrame:
+    async def to_polars(self, *, decimals: _Frame = "float", scale: int | None = None) -> pl.DataFrame:
         """All remaining rows as a polars frame; parameters are those of :meth:`OrderIterator.to_polars`.
 
         Examples
@@ -418,9 +425,9 @@ class AsyncOrderIterator(_Status, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         ...     asyncio.run(frame(server.url)).shape
         (10, 8)
         """
-        return await _to_thread((await self._rest()).to_polars, decimals)
+        return await _to_thread((await self._rest()).to_polars, decimals, scale)
 
-    async def to_arrow(self, *, decimals: _Frame = "float") -> pa.Table:
+    async def to_arrow(self, *, decimals: _Frame = "float", scale: int | None = None) -> pa.Table:
         """All remaining rows as a pyarrow table; parameters are those of :meth:`OrderIterator.to_arrow`.
 
         Examples
@@ -433,7 +440,7 @@ class AsyncOrderIterator(_Status, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         ...     asyncio.run(table(server.url)).shape
         (10, 8)
         """
-        return await _to_thread((await self._rest()).to_arrow, decimals)
+        return await _to_thread((await self._rest()).to_arrow, decimals, scale)
 
     async def to_parquet(self, path: str | os.PathLike[str], *, decimals: _Frame = "float") -> int:
         """Write all remaining rows to a Parquet file, on another thread.
@@ -470,11 +477,11 @@ class AsyncOrderIterator(_Status, AsyncIterator["OrderRow[Amount]"], Generic[Amo
         return table
 
 
-async def _to_thread(export: Callable[..., F], decimals: _Frame) -> F:
+async def _to_thread(export: Callable[..., F], decimals: _Pandas, scale: int | None) -> F:
     """Call an export on another thread, because large frames would block the event loop."""
     import asyncio
 
-    return await asyncio.to_thread(export, decimals=decimals)
+    return await asyncio.to_thread(export, decimals=decimals, scale=scale)
 
 
 def at_most(following: Following, most: int | None) -> Following:

@@ -11,16 +11,21 @@ from liqdata.errors import BadQuery, LiqdataError, NotCovered
 from liqdata.results.units import open_interest_age
 
 from . import schema
-from .schema import columns_of, iso, json_row
+from .schema import columns_of, cut, iso, json_row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from .tools import AgentTool
 
 __all__ = ["MOST_BYTES", "answer"]
 
 MOST_BYTES = 20_000
+_MOST_EXCHANGES, _MOST_CAVEATS = 4_000, 3_000
+"""Bytes of what stands before the rows; the rows get what is left."""
+_COUNTS = 40
+"""Bytes of the numbers that are known when the rows are."""
+_MOST_NAMES = 10
 
 
 def answer(tool: AgentTool, of: Any, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -61,10 +66,10 @@ def answer(tool: AgentTool, of: Any, given: Mapping[str, Any]) -> tuple[dict[str
     reply: dict[str, Any] = {
         "kind": tool.kind,
         "simulated": simulated,
-        "source": None if source is None else str(source),
+        "source": None if source is None else cut(str(source)),
         "as_of": iso(newest),
         **({"model": _model(meta), "price": price} if tool.kind == "estimate" else {}),
-        "coverage": covered,
+        "coverage": _shortened(covered),
         "caveats": _caveats(tool, meta, covered, simulated=simulated, units=getattr(found.of, "units", "usd")),
         "units": getattr(found.of, "units", "usd"),
         "rows": [],
@@ -76,13 +81,8 @@ def answer(tool: AgentTool, of: Any, given: Mapping[str, Any]) -> tuple[dict[str
     # The next rows are read as of the same instant, so that new data do not move them.
     instant = as_of if hasattr(of, "base_url") or newest is None else iso(newest)
     following = {"offset": offset + count, **({} if instant is None else {"as_of": instant})}
-    left = MOST_BYTES - len(_text({**reply, "next": following}))
-    for row in found.rows:
-        made = json_row(row, found.columns)
-        left -= len(_text(made)) + 1
-        if left < 0:
-            break
-        reply["rows"].append(made)
+    left = MOST_BYTES - _COUNTS - len(_text({**reply, "next": following}))
+    reply["rows"] = _fitting((json_row(row, found.columns) for row in found.rows), left)
     reply["returned"] = len(reply["rows"])
     reply["truncated"] = found.more or reply["returned"] < len(found.rows)
     end = offset + reply["returned"]
@@ -90,6 +90,17 @@ def answer(tool: AgentTool, of: Any, given: Mapping[str, Any]) -> tuple[dict[str
     if reply["truncated"] and (found.reachable is None or end < found.reachable):
         reply["next"] = {**following, "offset": end}
     return reply, _text(reply).decode()
+
+
+def _fitting(values: Iterable[Any], left: int) -> list[Any]:
+    """The first values that fit into so many bytes."""
+    found = []
+    for value in values:
+        left -= len(_text(value)) + 1
+        if left < 0:
+            break
+        found.append(value)
+    return found
 
 
 def _text(value: object) -> bytes:
@@ -107,9 +118,11 @@ def _checked(tool: AgentTool, given: Mapping[str, Any]) -> dict[str, Any]:
             raise BadQuery(msg, parameter=name)
         if value is None:
             continue
-        kinds = wanted["type"] if isinstance(wanted["type"], list) else [wanted["type"]]
-        if isinstance(value, bool) or not any(isinstance(value, _PYTHON[kind]) for kind in kinds):
-            msg = f"{name}: {value!r} is not allowed; allowed: {' or '.join(_IN_WORDS[kind] for kind in kinds)}"
+        kind = wanted["type"]
+        if kind == "integer" and isinstance(value, float) and value.is_integer():
+            value = int(value)  # noqa: PLW2901 - JSON has no other whole numbers
+        if isinstance(value, bool) or not isinstance(value, _PYTHON[kind]):
+            msg = f"{name}: {value!r} is not allowed; allowed: {_IN_WORDS[kind]}"
             raise BadQuery(msg, parameter=name)
         low, high = wanted.get("minimum"), wanted.get("maximum")
         if (low is not None and value < low) or (high is not None and value > high):
@@ -120,13 +133,18 @@ def _checked(tool: AgentTool, given: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
-_PYTHON: dict[str, Any] = {"string": str, "integer": int, "number": (int, float)}
+_PYTHON: dict[str, Any] = {"string": str, "integer": int, "number": (int, float, str)}
 _IN_WORDS = {"string": "text", "integer": "a whole number", "number": "a number"}
 
 
 def _model(meta: Mapping[str, Any]) -> dict[str, Any]:
     explain = meta.get("explain") or {}
-    return {"number": explain.get("modelNumber"), "version": explain.get("modelVersion"), "view": meta.get("view")}
+    version, view = explain.get("modelVersion"), meta.get("view")
+    return {
+        "number": explain.get("modelNumber"),
+        "version": None if version is None else cut(str(version)),
+        "view": None if view is None else cut(str(view)),
+    }
 
 
 def _covered(of: Any, meta: Mapping[str, Any], as_of: str | None) -> tuple[dict[str, Any] | None, Mapping[str, Any]]:
@@ -153,6 +171,11 @@ def _covered(of: Any, meta: Mapping[str, Any], as_of: str | None) -> tuple[dict[
     return covered, declared
 
 
+def _shortened(covered: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The coverage with as many exchanges as a reply has room for."""
+    return None if covered is None else {**covered, "exchanges": _fitting(covered["exchanges"], _MOST_EXCHANGES)}
+
+
 def _caveats(
     tool: AgentTool, meta: Mapping[str, Any], covered: Mapping[str, Any] | None, *, simulated: bool | None, units: str
 ) -> list[str]:
@@ -170,7 +193,15 @@ def _caveats(
         return [*said, "The source does not say what it recorded: missing liquidations may have happened."]
     if meta.get("covered") == 0:
         said.append("No part of the period is covered: zeros and missing rows mean unknown.")
-    return [*said, *_of_coverage(covered)]
+    shown, all_of_them = len(_fitting(covered["exchanges"], _MOST_EXCHANGES)), len(covered["exchanges"])
+    if shown < all_of_them:
+        said.append(f"`coverage` lists {shown} of {all_of_them} exchanges; the tool coverage has all.")
+    incomplete, sampled = _of_coverage(covered)
+    room = _MOST_CAVEATS - len(_text([*said, sampled]))
+    named = _fitting(incomplete, room)
+    if len(named) < len(incomplete):
+        named.append(f"Not fully covered, too: {len(incomplete) - len(named)} further exchanges.")
+    return [*said, *named, *sampled]
 
 
 def _of_estimate(meta: Mapping[str, Any], units: str) -> list[str]:
@@ -183,15 +214,18 @@ def _of_estimate(meta: Mapping[str, Any], units: str) -> list[str]:
     return said
 
 
-def _of_coverage(covered: Mapping[str, Any]) -> list[str]:
-    said = []
+def _of_coverage(covered: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """A sentence for each exchange that is not fully covered, and those about what is published in part."""
+    incomplete = []
     for each in covered["exchanges"]:
         share, gaps = each["connected_share"], each["gaps"]
         if gaps or (share is not None and share < 1):
             part = "an unknown share" if share is None else f"{min(100 * share, 99.9):.1f} %"
             known = "" if not gaps else f", {gaps} known gap{'' if gaps == 1 else 's'}"
-            said.append(f"{each['exchange']}: {part} of the last {covered['range']} covered{known}.")
+            incomplete.append(f"{each['exchange']}: {part} of the last {covered['range']} covered{known}.")
     sampled = [each["exchange"] for each in covered["exchanges"] if each["completeness"] not in {None, "complete"}]
-    if sampled:
-        said.append(f"Published only in part by {', '.join(sampled)}: realised totals are lower bounds.")
-    return said
+    if not sampled:
+        return incomplete, []
+    names = ", ".join(sampled[:_MOST_NAMES])
+    names += f" and {len(sampled) - _MOST_NAMES} more" if len(sampled) > _MOST_NAMES else ""
+    return incomplete, [f"Published only in part by {names}: realised totals are lower bounds."]

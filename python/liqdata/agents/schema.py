@@ -18,8 +18,10 @@ __all__ = [
     "cluster_columns",
     "column",
     "columns_of",
+    "cut",
     "iso",
     "json_row",
+    "nullable",
     "output",
     "paging",
     "rows_schema",
@@ -29,7 +31,7 @@ MOST_ROWS = 500
 FEW_ROWS = 50
 
 _JSON = {"text": "string", "decimal": "string", "time": "string", "int": "integer", "float": "number"}
-# The table has `min_usd` as text, because it can have more digits than a float.
+# The table has `min_usd` as text, because it can have more digits than a float; text is accepted for numbers.
 _RECORDED = "a recorded source"
 """Announces that a parameter accepts the name of any recorded source, too."""
 
@@ -37,7 +39,7 @@ _AMOUNTS = frozenset({"min_usd"})
 
 AS_OF = {
     "type": "string",
-    "description": "Use only data received up to this instant: ISO 8601, UTC by default, or epoch milliseconds.",
+    "description": "Only data received up to this instant: ISO 8601 (UTC) or epoch milliseconds.",
 }
 
 
@@ -52,7 +54,7 @@ def arguments(endpoint: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     made = {}
     for name in names:
         parameter = table[name]
-        kind: Any = ["number", "string"] if name in _AMOUNTS else _JSON[parameter.type]
+        kind = "number" if name in _AMOUNTS else _JSON[parameter.type]
         more: dict[str, Any] = {} if parameter.default is None else {"default": parameter.default}
         if parameter.values and _RECORDED not in parameter.values:
             # A `Model` object has no spelling for agents.
@@ -62,11 +64,17 @@ def arguments(endpoint: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return made
 
 
+def nullable(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an optional argument: clients that send every argument send null for it."""
+    enum = {"enum": [*wanted["enum"], None]} if "enum" in wanted else {}
+    return {**wanted, "type": [wanted["type"], "null"], **enum}
+
+
 def paging(default: int = FEW_ROWS, most: int = MOST_ROWS) -> dict[str, dict[str, Any]]:
     """The arguments that select a page of rows."""
     return {
         "limit": argument("integer", "most rows of the reply", default=default, minimum=1, maximum=most),
-        "offset": argument("integer", "rows to skip; `next` of a truncated reply has it", default=0, minimum=0),
+        "offset": argument("integer", "rows to skip, from `next`", default=0, minimum=0),
     }
 
 
@@ -90,90 +98,33 @@ def cluster_columns() -> list[dict[str, Any]]:
     return list(json.loads(_core.cluster_columns()))
 
 
-def rows_schema(columns: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The schema of a row."""
-    properties = {}
-    for each in columns:
-        unit = f" ({each['unit']})" if each["unit"] else ""
-        properties[each["name"]] = {
-            "type": [_JSON[each["type"]], "null"],
-            "description": f"{each['meaning'].rstrip('.')}{unit}.",
-        }
-        if each["type"] == "time":
-            properties[each["name"]]["format"] = "date-time"
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+def rows_schema(kinds: Iterable[Iterable[Mapping[str, Any]]]) -> dict[str, Any]:
+    """The schema of a row, with the columns of every kind of row; ``liqdata://columns`` has their meaning."""
+    types: dict[str, dict[str, None]] = {}
+    for each in (each for columns in kinds for each in columns):
+        types.setdefault(each["name"], {})[_JSON[each["type"]]] = None
+    return {"type": "object", "properties": {name: {"type": [*found, "null"]} for name, found in types.items()}}
 
 
-def output(rows: dict[str, Any]) -> dict[str, Any]:
+def output(rows: dict[str, Any], kind: str) -> dict[str, Any]:
     """The schema of a reply."""
+    of_estimate: dict[str, Any] = {"model": {"type": "object"}, "price": {"type": ["number", "null"]}}
     properties: dict[str, Any] = {
-        "kind": {
-            "enum": ["realised", "estimate", "measured"],
-            "description": "realised: liquidations that happened; estimate: computed from a model; measured: a score.",
-        },
-        "simulated": {"type": ["boolean", "null"], "description": "Whether the market is simulated; null: unknown."},
-        "source": {"type": ["string", "null"], "description": "Where the rows come from; null: unknown."},
-        "as_of": {"type": ["string", "null"], "format": "date-time", "description": "Instant of the newest data."},
-        "model": {
-            "type": "object",
-            "description": "The model, of estimates.",
-            "properties": {
-                "number": {"type": ["integer", "null"]},
-                "version": {"type": ["string", "null"]},
-                "view": {
-                    "type": ["string", "null"],
-                    "description": "exposed: open interest that would be liquidated; expected: USD that exchanges "
-                    "are expected to report; measured: positions that were seen.",
-                },
-            },
-            "required": ["number", "version", "view"],
-            "additionalProperties": False,
-        },
-        "price": {"type": ["number", "null"], "description": "Price at that instant, of estimates."},
-        "coverage": {
-            "type": ["object", "null"],
-            "description": "What was recorded; null if the source does not say.",
-            "properties": {
-                "range": {"type": "string"},
-                "covered": {"type": ["number", "null"], "description": "Covered share of the period, 0 to 1."},
-                "data_from": {"type": ["string", "null"], "format": "date-time"},
-                "gaps": {"type": "integer", "description": "Known gaps of all exchanges within the range."},
-                "exchanges": {
-                    "type": "array",
-                    "items": rows_schema(
-                        each for each in columns_of("coverage") if each["name"] in {"exchange", *BRIEF}
-                    ),
-                },
-            },
-            "required": ["range", "covered", "data_from", "gaps", "exchanges"],
-            "additionalProperties": False,
-        },
-        "caveats": {"type": "array", "items": {"type": "string"}, "description": "What to say with these numbers."},
-        "units": {"enum": ["usd", "relative"], "description": "relative: amounts are comparable, but are not USD."},
+        "kind": {"const": kind},
+        "simulated": {"type": ["boolean", "null"]},
+        "source": {"type": ["string", "null"]},
+        "as_of": {"type": ["string", "null"]},
+        **(of_estimate if kind == "estimate" else {}),
+        "coverage": {"type": ["object", "null"]},
+        "caveats": {"type": "array", "items": {"type": "string"}},
+        "units": {"enum": ["usd", "relative"]},
         "rows": {"type": "array", "items": rows},
-        "returned": {"type": "integer", "description": "Number of rows in this reply."},
-        "truncated": {"type": "boolean", "description": "Whether rows exist beyond those of this reply."},
-        "remaining": {
-            "type": ["integer", "null"],
-            "description": "Number of rows beyond those of this reply; null if the source does not count them.",
-        },
-        "next": {
-            "type": ["object", "null"],
-            "description": "Arguments to add for the next rows; null if there are none, or if they cannot be read.",
-            "additionalProperties": True,
-        },
+        "returned": {"type": "integer"},
+        "truncated": {"type": "boolean"},
+        "remaining": {"type": ["integer", "null"]},
+        "next": {"type": ["object", "null"]},
     }
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in properties if name not in {"model", "price"}],
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": ["kind", "caveats", "rows", "truncated", "next"]}
 
 
 BRIEF = ("connected_share", "completeness", "gaps")
@@ -187,6 +138,14 @@ def iso(when: Any) -> str | None:
     if not isinstance(when, datetime):
         when = datetime.fromtimestamp(int(when) / 1000, UTC)
     return str(when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+
+
+_MOST_TEXT = 200
+
+
+def cut(text: str) -> str:
+    """A text of a source, without the end of a very long one, so that every reply has room for a row."""
+    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 1]}…"
 
 
 def json_row(row: Mapping[str, Any], columns: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -206,4 +165,4 @@ def _json_value(value: Any, kind: str) -> Any:
     if kind == "float":
         found = float(value)
         return found if abs(found) < float("inf") else None  # NaN and infinity have no JSON
-    return str(value)
+    return cut(str(value))

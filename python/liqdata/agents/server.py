@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,13 @@ from .texts import GLOSSARY, INSTRUCTIONS, MODEL
 from .tools import TOOLS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from liqdata import Client, Market
 
     from .tools import AgentTool
+
+    Source = Client | Market | Callable[[], Client | Market]
 
 __all__ = ["agent_server"]
 
@@ -36,13 +41,13 @@ class Arguments(ArgModelBase):
         return {"given": self.model_extra or {}}
 
 
-def agent_server(of: Client | Market, *, open_world: bool) -> MCPServer[Any]:
+def agent_server(of: Source, *, open_world: bool) -> MCPServer[Any]:
     """Make the server of a source; ``server.run("stdio")`` serves it.
 
     Parameters
     ----------
-    of : Client or Market
-        The source of all answers. The caller closes it.
+    of : Client, Market or callable
+        The source of all answers, or a function that waits until it is there. The caller closes it.
     open_world : bool
         Whether the source sends requests to a service.
 
@@ -69,12 +74,17 @@ def agent_server(of: Client | Market, *, open_world: bool) -> MCPServer[Any]:
     @server.resource("liqdata://coverage", mime_type="application/json")
     def coverage() -> str:
         """The coverage of the last 24 hours, by exchange."""
-        return answer(TOOLS["coverage"], of, {})[1]
+        return answer(TOOLS["coverage"], _there(of), {})[1]
 
     @server.resource("liqdata://scorecard", mime_type="application/json")
     def scorecard() -> str:
         """How well the estimate did against what happened."""
-        return answer(TOOLS["score_note"], of, {})[1]
+        return answer(TOOLS["score_note"], _there(of), {})[1]
+
+    @server.resource("liqdata://columns", mime_type="application/json")
+    def columns() -> str:
+        """The meaning and unit of each column, by tool."""
+        return json.dumps({name: tool.meanings for name, tool in TOOLS.items()}, ensure_ascii=False)
 
     @server.resource("liqdata://model", mime_type="text/markdown")
     def model() -> str:
@@ -107,7 +117,11 @@ def agent_server(of: Client | Market, *, open_world: bool) -> MCPServer[Any]:
     return server
 
 
-def _made(tool: AgentTool, of: Client | Market, *, open_world: bool) -> Tool:
+def _there(of: Source) -> Client | Market:
+    return of() if callable(of) else of
+
+
+def _made(tool: AgentTool, of: Source, *, open_world: bool) -> Tool:
     return Tool(
         fn=partial(_call, tool, of),
         name=tool.name,
@@ -126,9 +140,9 @@ def _made(tool: AgentTool, of: Client | Market, *, open_world: bool) -> Tool:
     )
 
 
-def _call(tool: AgentTool, of: Client | Market, given: dict[str, Any]) -> CallToolResult:
+def _call(tool: AgentTool, of: Source, given: dict[str, Any]) -> CallToolResult:
     try:
-        reply, text = answer(tool, of, given)
+        reply, text = answer(tool, _there(of), given)
     except LiqdataError as error:
         return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=reply)

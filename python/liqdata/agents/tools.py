@@ -62,13 +62,22 @@ class AgentTool(NamedTuple):
     @property
     def input_schema(self) -> dict[str, Any]:
         """The schema of the arguments."""
-        return {"type": "object", "properties": self.arguments, "additionalProperties": False}
+        optional = {name: schema.nullable(wanted) for name, wanted in self.arguments.items()}
+        return {"type": "object", "properties": optional, "additionalProperties": False}
 
     @property
     def output_schema(self) -> dict[str, Any]:
         """The schema of the reply."""
-        kinds = [schema.rows_schema(each) for each in self.columns]
-        return schema.output(kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
+        return schema.output(schema.rows_schema(self.columns), self.kind)
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """The meaning and unit of each column."""
+        found = {}
+        for each in (each for columns in self.columns for each in columns):
+            unit = f" ({each['unit']})" if each["unit"] else ""
+            found[each["name"]] = f"{each['meaning'].rstrip('.')}{unit}."
+        return found
 
 
 def _part(rows: Any, columns: Sequence[Mapping[str, Any]], offset: int, count: int, *, of: Any = None) -> Found:

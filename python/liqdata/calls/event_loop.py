@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from liqdata import _core
+from liqdata.errors import WrongState
 
 Begin = Callable[["_core.Bridge | None", int], _core.Call]
 
@@ -55,7 +56,14 @@ def _link(loop: asyncio.AbstractEventLoop) -> _Link | None:
 
 async def answer(begin: Begin) -> Any:
     """Await one call of the Rust core; cancelling the await cancels the call."""
-    loop = asyncio.get_running_loop()
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        msg = (
+            "no asyncio event loop is running: AsyncClient needs asyncio; in trio and elsewhere call a Client on a "
+            "thread, as in await trio.to_thread.run_sync(client.coins)"
+        )
+        raise WrongState(msg) from None
     link = _link(loop)
     if link is None:
         call = begin(None, 0)

@@ -10,7 +10,7 @@ from functools import update_wrapper
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from liqdata.errors import Defect, LiqdataError
+from liqdata.errors import Defect, LiqdataError, WrongState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -160,6 +160,10 @@ def _wrapper(function: FunctionType) -> FunctionType:
             raise
         except LiqdataError as error:
             raise error.with_traceback(None) from error.__cause__  # `python -X dev` shows the inner frames
+        except RuntimeError as error:
+            if (found := _of_core(error)) is None:
+                raise
+            raise found from None
 
     return cast("FunctionType", call)
 
@@ -176,8 +180,24 @@ def _async_wrapper(function: FunctionType) -> FunctionType:
             raise
         except LiqdataError as error:
             raise error.with_traceback(None) from error.__cause__  # `python -X dev` shows the inner frames
+        except RuntimeError as error:
+            if (found := _of_core(error)) is None:
+                raise
+            raise found from None
 
     return cast("FunctionType", call)
+
+
+def _of_core(error: RuntimeError) -> WrongState | None:
+    """An error that the Rust core raised, such as that a client is closed, as an error of this package.
+
+    ``None`` for errors of other code, such as a callback of the caller.
+    """
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    home = "" if step is None else str(step.tb_frame.f_globals.get("__name__"))
+    return WrongState(str(error)) if type(error) is RuntimeError and f"{home}.".startswith("liqdata.") else None
 
 
 def _add_allowed_parameters(error: TypeError, function: FunctionType) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+import threading
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from liqdata.calls.arguments import archive_folder
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import lacking, refuse
 from liqdata.cli.source import Source, seed
@@ -63,8 +65,52 @@ def _serve(**given: Any) -> None:
         if (error.name or "").partition(".")[0] == "liqdata":
             raise
         lacking("mcp", "the MCP SDK", "mcp")
-    with source.opened() as of:
+    if source.archive is not None and "://" not in str(source.archive):
+        archive_folder(source.archive)
+    with Later(source) as of:
         _run(agent_server(of, open_world=not source.here))
+
+
+class Later:
+    """A source that a thread opens while the server already answers; agents wait only seconds for a server.
+
+    Parameters
+    ----------
+    source : Source
+        What to open.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._opened: Any = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._open, name="liqdata-source", daemon=True)
+
+    def _open(self) -> None:
+        try:
+            self._opened = self._source.opened()
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits for the source
+            self._error = error
+
+    def __call__(self) -> Any:
+        """Wait until the source is open.
+
+        Raises
+        ------
+        LiqdataError
+            If it cannot be opened.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+        return self._opened
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self().close()
 
 
 def _run(server: MCPServer[Any]) -> None:

@@ -8,20 +8,23 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-from liqdata.calls.arguments import is_missing
+from liqdata.calls.arguments import is_missing, millis_of
 from liqdata.text.printable import printable
 
+from .json_form import schema_of
 from .units import OLD, as_served, open_interest_age
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    import numpy as np
     import numpy.typing as npt
+    import xarray as xr
     from _typeshed import DataclassInstance
 
     from liqdata.types import Units, View
 
-__all__ = ["Grid", "documented"]
+__all__ = ["Grid", "documented", "instants"]
 
 T = TypeVar("T")
 
@@ -79,6 +82,10 @@ class Grid:
 
         @property
         def _unit(self) -> str: ...
+
+        def to_dict(self) -> dict[str, Any]:
+            """The members of a reply."""
+            ...
 
     @property
     def simulated(self) -> bool:
@@ -177,6 +184,23 @@ class Grid:
         )
         return f"<table><caption>{html.escape(title)}</caption><tbody>{cells}</tbody></table>"
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """The schema of pydantic: an estimate is checked by its class and written as ``to_dict``."""
+        return schema_of(cls, cls.to_dict)
+
+    def _members(self) -> dict[str, Any]:
+        """The members of a reply that both grids have."""
+        return {
+            "symbol": self.symbol,
+            "range": self.range,
+            "updatedAt": millis_of(self.updated_at),
+            "currentPrice": self.current_price,
+            "units": self.units,
+            "view": self.view,
+            "simulated": self.simulated,
+        }
+
     def _attributes(self) -> dict[str, Any]:
         """The attributes of an xarray object."""
         return {
@@ -188,6 +212,17 @@ class Grid:
             "tz": "UTC",
             "simulated": int(self.simulated),
         }
+
+
+def instants(times: npt.NDArray[np.datetime64], *dims: str) -> xr.Variable:
+    """Times for xarray.
+
+    The unit in which they are stored does not depend on the times, so that files and Zarr stores can be appended to.
+    """
+    import xarray as xr
+
+    encoding = {"units": "milliseconds since 1970-01-01", "calendar": "proleptic_gregorian", "dtype": "int64"}
+    return xr.Variable(dims, times.astype("datetime64[ms]"), encoding=encoding)
 
 
 def _instant(when: datetime) -> str:

@@ -15,7 +15,8 @@ from liqdata.calls.traceback import public_methods
 from liqdata.errors import BadQuery
 
 from .frames import as_pandas, attributes, cells, labels, stated
-from .grid import Grid, documented
+from .grid import Grid, documented, instants
+from .json_form import numbers
 from .members import HeatmapGridMembers
 from .units import EXPECTED, EXPECTING, EXPOSED, RELATIVE, VENDOR, VIEWS
 
@@ -328,7 +329,8 @@ class Heatmap(Grid, HeatmapGridMembers):
         xarray.DataArray
             A copy with the dimensions ``price`` and ``time`` and the attributes ``symbol, range, model, units,
             updated_at, current_price, tz, simulated``. Times are UTC without a time zone, which plots need; the zone is
-            in ``attrs["tz"]``.
+            in ``attrs["tz"]``. Files and Zarr stores have them as milliseconds since 1970, so that later columns can be
+            appended.
 
         Examples
         --------
@@ -342,10 +344,42 @@ class Heatmap(Grid, HeatmapGridMembers):
         return xr.DataArray(
             self.matrix.copy(),
             dims=("price", "time"),
-            coords={"price": self.prices.copy(), "time": self.times.copy()},
+            coords={"price": self.prices.copy(), "time": instants(self.times, "time")},
             name="liquidations",
             attrs={**self._attributes(), "model": self.model},
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to a dict of JSON values, with the members that the service sends.
+
+        ``json.dumps(heatmap.to_dict())`` is a reply of the HTTP contract. A function of FastAPI returns it, or has the
+        return type ``liqdata.Heatmap`` and returns the heatmap; so do the fields of pydantic models.
+
+        Returns
+        -------
+        dict
+            Times are epoch milliseconds, ``matrix`` is a list of rows (one per price), and ``None`` marks an empty
+            cell.
+
+        Examples
+        --------
+        >>> import json
+        >>> import liqdata
+        >>> map = liqdata.demo().heatmap("BTC", "12h")
+        >>> sent = json.loads(json.dumps(map.to_dict()))
+        >>> sent["matrix"] == map.matrix.tolist(), sent["simulated"]
+        (True, True)
+        """
+        outside = None if self.outside is None else {side: numbers(usd) for side, usd in self.outside.items()}
+        return {
+            **self._members(),
+            "model": self.model,
+            "prices": numbers(self.prices),
+            "times": self.times.astype("datetime64[ms]").astype("int64").tolist(),
+            "matrix": numbers(self.matrix),
+            **({} if self.step is None else {"stepMs": self.step}),
+            **({} if outside is None else {"outside": outside}),
+        }
 
     @overload
     def plot(

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 
 from liqdata import _core
-from liqdata.calls.arguments import number
+from liqdata.calls.arguments import millis_of, number
 from liqdata.calls.traceback import public_methods
 from liqdata.errors import BadQuery
 
 from .frames import as_pandas, attributes, cells, labels, stated
-from .grid import Grid, documented
+from .grid import Grid, documented, instants
+from .json_form import finite, numbers
 from .members import LiquidationMapMembers
 from .rows import Rows
 from .units import ESTIMATED, RELATIVE, VENDOR, VIEWS
@@ -308,7 +309,8 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         -------
         xarray.Dataset
             A copy with the dimensions ``bin`` and ``leverage``, the variables ``tiers`` (bin, leverage) and ``total``
-            (bin), the coordinates ``price`` and ``side`` (LONG or SHORT) along ``bin``, the attributes of
+            (bin), the coordinates ``price`` and ``side`` (LONG or SHORT) along ``bin`` and ``time`` (one value, the
+            time of the last input, stored as in :meth:`Heatmap.to_xarray`), the attributes of
             :meth:`Heatmap.to_xarray` except ``model``, and ``bin_width``.
 
         Examples
@@ -318,6 +320,7 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         >>> data["tiers"].dims, data.coords["leverage"].values.tolist()
         (('bin', 'leverage'), [2, 3, 5, 10, 25, 50, 100])
         """
+        import numpy as np
         import xarray as xr
 
         return xr.Dataset(
@@ -326,9 +329,45 @@ class LiquidationMap(Grid, LiquidationMapMembers):
                 "leverage": self.leverages.copy(),
                 "price": ("bin", self.prices.copy()),
                 "side": ("bin", self._capitals()),
+                "time": instants(np.array(millis_of(self.updated_at), dtype="datetime64[ms]")),
             },
             attrs={**self._attributes(), "bin_width": self.bin_width},
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to a dict of JSON values, with the members that the service sends.
+
+        ``json.dumps(map.to_dict())`` is a reply of the HTTP contract. A function of FastAPI returns it, or has the
+        return type ``liqdata.LiquidationMap`` and returns the map; so do the fields of pydantic models.
+
+        Returns
+        -------
+        dict
+            ``bins`` is a list of dicts with ``price``, ``side``, ``tiers`` (amounts by leverage, as text) and
+            ``total``; ``updatedAt`` is epoch milliseconds.
+
+        Examples
+        --------
+        >>> import json
+        >>> import liqdata
+        >>> map = liqdata.demo().liqmap("BTC")
+        >>> sent = json.loads(json.dumps(map.to_dict()))
+        >>> [one["total"] for one in sent["bins"]] == map.total.tolist()
+        True
+        """
+        names = [str(leverage) for leverage in self.leverages.tolist()]
+        columns = (numbers(self.prices), self.sides.tolist(), numbers(self.tiers), numbers(self.total))
+        parts = {"outside": self.outside, "within": self.within}
+        return {
+            **self._members(),
+            "binWidth": finite(self.bin_width),
+            "leverages": self.leverages.tolist(),
+            "bins": [
+                {"price": price, "side": side, "tiers": dict(zip(names, tiers, strict=True)), "total": total}
+                for price, side, tiers, total in zip(*columns, strict=True)
+            ],
+            **{name: part for name, part in parts.items() if part is not None},
+        }
 
     def cumulative(self) -> pd.DataFrame:
         """Add up the bins from the current price outward, for each side.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from liqdata.calls.traceback import public_call
 from liqdata.errors import BadQuery
 
+from .json_form import schema_of
 from .record_text import as_html, as_text
 
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ class Record(dict[str, Any]):
             msg = f"{name!r} is not a window of these totals; allowed: {windows}; history() has any other period"
             raise KeyError(msg)
         raise KeyError(name)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """The schema of pydantic: a record is checked by its class and written as a dict."""
+        return schema_of(cls, dict)
 
     def __repr__(self) -> str:
         """A table for a terminal; ``dict(record)`` has the exact values."""

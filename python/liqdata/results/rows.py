@@ -18,6 +18,9 @@ from liqdata.files.atomic_write import atomic_write
 from liqdata.files.csv_rows import write_csv
 from liqdata.frames.import_order import pandas_first
 
+from . import exact
+from .excel import write_excel
+from .json_form import finite, schema_of
 from .rows_text import as_html, as_text, more
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ __all__ = ["Rows"]
 
 R = TypeVar("R")
 _DECIMALS = ("float", "decimal")
+_IN_PANDAS = (*_DECIMALS, "arrow")
 _PANDAS_WITH_TEXT = 3  # since this version pandas has its own string type
 _AT_ONCE = 1024  # rows converted to dicts at a time while iterating
 
@@ -273,18 +277,21 @@ class Rows(Generic[R]):
         self,
         *,
         index: str | None = None,
-        decimals: Literal["float", "decimal"] = "float",
+        decimals: Literal["float", "decimal", "arrow"] = "float",
+        scale: int | None = None,
         progress: Progress = False,
     ) -> pd.DataFrame:
-        """Convert to a pandas frame, without pyarrow.
+        """Convert to a pandas frame, without pyarrow unless ``decimals="arrow"``.
 
         Parameters
         ----------
         index : str, optional
             A column of times, such as ``"timestamp"``: it becomes the index and the rows are sorted, oldest first.
-        decimals : {"float", "decimal"}
-            Money and prices as float64, or as exact :class:`~decimal.Decimal` objects, with equally many decimal places
-            in all cells of a column.
+        decimals : {"float", "decimal", "arrow"}
+            Money and prices as float64; as exact :class:`~decimal.Decimal` objects; or as exact columns of the type
+            ``decimal128(38, 18)[pyarrow]`` (needs pyarrow), which pandas and Dask add up. Altair writes only floats.
+        scale : int, optional
+            Digits after the point of exact values, 0 to 38; 18 by default, whatever the rows are.
         progress : bool or callable
             Show a progress bar of the columns (needs tqdm; on a terminal or in a notebook), or call a function with the
             number of columns done and the total. With ``"decimal"``, a column of millions of rows takes seconds.
@@ -299,9 +306,8 @@ class Rows(Generic[R]):
         Raises
         ------
         BadQuery
-            If ``index`` is not a column of times.
-        ValueError
-            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
+            If ``index`` is not a column of times, for a scale without exact values, and for a value that has more
+            digits than ``scale`` after the point, or than 38 - ``scale`` before it.
 
         Examples
         --------
@@ -309,6 +315,9 @@ class Rows(Generic[R]):
         >>> frame = liqdata.demo().orders(limit=5).to_pandas()
         >>> str(frame["timestamp"].dtype), str(frame["price"].dtype)
         ('datetime64[ms, UTC]', 'float64')
+        >>> exact = liqdata.demo().orders("PEPE", limit=5).to_pandas(decimals="arrow")
+        >>> str(exact["price"].dtype)
+        'decimal128(38, 18)[pyarrow]'
         >>> hours = liqdata.demo().history("BTC").to_pandas(index="timestamp")
         >>> hours.index.name, hours.index.is_monotonic_increasing
         ('timestamp', True)
@@ -319,12 +328,14 @@ class Rows(Generic[R]):
         if index is not None and index not in times:
             msg = f"index: {index!r} is not a column of times; allowed: {' or '.join(map(repr, times)) or 'none here'}"
             raise BadQuery(msg, parameter="index")
-        exact = choice(decimals, "decimals", _DECIMALS) == "decimal"
+        form = choice(decimals, "decimals", _IN_PANDAS)
+        digits = exact.scale_of(scale, wanted=form != "float")
         framed = self._table.framed()
         columns: dict[str, Any] = {}
+        table = self.to_arrow(decimals="decimal", scale=digits) if form == "arrow" else None
         with closing(bar(wanted=progress, total=len(framed), what="columns", unit=" columns")) as shown:
             for name in framed:
-                columns[name] = _column(self._table, name, exact=exact)
+                columns[name] = _column(self._table, name, None if form == "float" else digits, table)
                 shown.update(1)
         # The frame owns the arrays, so no copy is needed.
         frame = pd.DataFrame(columns, index=pd.RangeIndex(len(self)), copy=False)
@@ -333,13 +344,21 @@ class Rows(Generic[R]):
         frame.attrs = {name: self.meta[name] for name in ("source", "simulated") if self.meta.get(name) is not None}
         return frame
 
-    def to_polars(self, *, decimals: Literal["float", "decimal"] = "float", progress: Progress = False) -> pl.DataFrame:
+    def to_polars(
+        self,
+        *,
+        decimals: Literal["float", "decimal"] = "float",
+        scale: int | None = None,
+        progress: Progress = False,
+    ) -> pl.DataFrame:
         """Convert to a polars frame through Arrow, without pyarrow.
 
         Parameters
         ----------
         decimals : {"float", "decimal"}
-            Money and prices as Float64, or as exact ``Decimal(38, s)`` with the smallest scale per column.
+            Money and prices as Float64, or as exact ``Decimal(38, 18)``.
+        scale : int, optional
+            Digits after the point of exact values, 0 to 38; 18 by default, whatever the rows are.
         progress : bool or callable
             Show a progress bar of the columns (needs tqdm; on a terminal or in a notebook), or call a function with the
             number of columns done and the total. With ``"decimal"``, a column of millions of rows takes seconds.
@@ -351,26 +370,37 @@ class Rows(Generic[R]):
 
         Raises
         ------
-        ValueError
-            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
+        BadQuery
+            For a scale without exact values, and for a value that has more digits than ``scale`` after the point, or
+            than 38 - ``scale`` before it.
 
         Examples
         --------
         >>> import liqdata
-        >>> liqdata.demo().orders(limit=5).to_polars(decimals="decimal")["price"].dtype.is_decimal()
-        True
+        >>> liqdata.demo().orders(limit=5).to_polars(decimals="decimal")["price"].dtype
+        Decimal(precision=38, scale=18)
         """
         import polars as pl
 
-        return pl.DataFrame(self._arrow(decimals, progress))
+        arrow, digits = self._arrow(decimals, scale, progress)
+        frame = pl.DataFrame(arrow)
+        return frame if digits is None else exact.polars_frame(frame, self._table, digits)
 
-    def to_arrow(self, *, decimals: Literal["float", "decimal"] = "float", progress: Progress = False) -> pa.Table:
+    def to_arrow(
+        self,
+        *,
+        decimals: Literal["float", "decimal"] = "float",
+        scale: int | None = None,
+        progress: Progress = False,
+    ) -> pa.Table:
         """Convert to a pyarrow table.
 
         Parameters
         ----------
         decimals : {"float", "decimal"}
-            Money and prices as float64, or as exact ``decimal128(38, s)`` with the smallest scale per column.
+            Money and prices as float64, or as exact ``decimal128(38, 18)``.
+        scale : int, optional
+            Digits after the point of exact values, 0 to 38; 18 by default, whatever the rows are.
         progress : bool or callable
             Show a progress bar of the columns (needs tqdm; on a terminal or in a notebook), or call a function with the
             number of columns done and the total. With ``"decimal"``, a column of millions of rows takes seconds.
@@ -382,8 +412,9 @@ class Rows(Generic[R]):
 
         Raises
         ------
-        ValueError
-            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
+        BadQuery
+            For a scale without exact values, and for a value that has more digits than ``scale`` after the point, or
+            than 38 - ``scale`` before it.
 
         Examples
         --------
@@ -394,7 +425,9 @@ class Rows(Generic[R]):
         import pyarrow as pa
 
         pandas_first()
-        return pa.table(self._arrow(decimals, progress))
+        arrow, digits = self._arrow(decimals, scale, progress)
+        table = pa.table(arrow)
+        return table if digits is None else exact.arrow_table(table, self._table, digits)
 
     def to_parquet(self, path: str | os.PathLike[str], *, decimals: Literal["float", "decimal"] = "float") -> int:
         """Write the rows to a Parquet file, without pyarrow.
@@ -427,9 +460,9 @@ class Rows(Generic[R]):
         >>> liqdata.demo().coins(limit=5).to_parquet(os.path.join(tempfile.mkdtemp(), "coins.parquet"))
         5
         """
-        exact = choice(decimals, "decimals", _DECIMALS) == "decimal"
+        fixed = choice(decimals, "decimals", _DECIMALS) == "decimal"
         with atomic_write(path) as unfinished:
-            file = _core.ParquetFile(unfinished, exact, table=self._table)
+            file = _core.ParquetFile(unfinished, fixed, table=self._table)
             file.write(self._table)
             file.close()
         return len(self)
@@ -463,10 +496,76 @@ class Rows(Generic[R]):
         >>> liqdata.demo().orders("BTC", limit=5).to_csv(os.path.join(tempfile.mkdtemp(), "orders.csv"))
         5
         """
-        exact = Rows[Any](self._table, decimals="decimal")
+        rows = Rows[Any](self._table, decimals="decimal")
         with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as out:
-            write_csv(out, self.columns, exact)
+            write_csv(out, self.columns, rows)
         return len(self)
+
+    def to_excel(self, path: str | os.PathLike[str]) -> int:
+        """Write the rows to an Excel file (.xlsx). Needs ``liqdata[excel]``.
+
+        Excel has no time zones and no exact decimals: times are UTC cells without a zone, to the millisecond, and the
+        titles of their columns end with `` (UTC)``; prices and amounts are numbers of 15 digits. Text is never a
+        formula or a link, and a missing value is an empty cell. The columns are those of :meth:`to_pandas`. The source
+        of the rows and whether they are simulated are in the properties of the file. A file at ``path`` is replaced
+        when the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        int
+            Number of rows written.
+
+        Raises
+        ------
+        BadQuery
+            For more than 1,048,575 rows, which a sheet does not have.
+        ModuleNotFoundError
+            Without xlsxwriter.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import liqdata
+        >>> liqdata.demo().orders("BTC", limit=5).to_excel(os.path.join(tempfile.mkdtemp(), "orders.xlsx"))
+        5
+        """
+        with atomic_write(path) as unfinished:
+            write_excel(unfinished, self._table, self.meta)
+        return len(self)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as dicts of JSON values, as the service sends them.
+
+        ``json.dumps(rows.to_dicts())`` keeps every digit. A function of FastAPI returns them, or has the return type
+        ``liqdata.Rows`` and returns the rows; so do the fields of pydantic models.
+
+        Returns
+        -------
+        list of dict
+            Prices and amounts are text with all digits, times epoch milliseconds (int), and values that are missing or
+            not finite ``None``.
+
+        Examples
+        --------
+        >>> import json
+        >>> import liqdata
+        >>> rows = liqdata.demo().orders("BTC", limit=2)
+        >>> [type(cell).__name__ for cell in json.loads(json.dumps(rows.to_dicts()))[0].values()]
+        ['str', 'str', 'str', 'str', 'str', 'str', 'int']
+        """
+        return [{name: finite(cell) for name, cell in row.items()} for row in self._table.dicts("text")]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """The schema of pydantic: rows are checked by their class and written as :meth:`to_dicts`."""
+        return schema_of(cls, cls.to_dicts, listed=True)
 
     def head(self, n: int = 5) -> Rows[R]:
         """The first rows.
@@ -497,10 +596,12 @@ class Rows(Generic[R]):
             msg = f"n: {n!r} is not allowed; allowed: a whole number of rows"
             raise BadQuery(msg, parameter="n") from None
 
-    def _arrow(self, decimals: str, progress: Progress) -> _core.ArrowTable:
-        exact = choice(decimals, "decimals", _DECIMALS) == "decimal"
-        with counting(progress, "columns", " columns") as seen:
-            return self._table.arrow(exact, seen)
+    def _arrow(self, decimals: str, scale: int | None, progress: Progress) -> tuple[_core.ArrowTable, int | None]:
+        """The rows in Arrow's layout, and the scale that their exact columns get."""
+        wanted = choice(decimals, "decimals", _DECIMALS) == "decimal"
+        digits = exact.scale_of(scale, wanted=wanted)
+        with counting(progress, "columns", " columns") as seen, exact.refused(self._table, digits):
+            return self._table.arrow(wanted, seen), digits if wanted else None
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The Arrow C stream of the rows (money as float64); each call returns a new stream.
@@ -514,8 +615,8 @@ def _restore(table: _core.Table, decimals: RowDecimals, meta: dict[str, Any]) ->
     return Rows(table, decimals=decimals, meta=meta)
 
 
-def _column(table: _core.Table, name: str, *, exact: bool) -> Any:
-    """A column for a pandas frame."""
+def _column(table: _core.Table, name: str, scale: int | None, arrow: pa.Table | None) -> Any:
+    """A column for a pandas frame, exact with a scale: a column of ``arrow`` if it is given, else objects."""
     import numpy as np
     import pandas as pd
 
@@ -528,8 +629,11 @@ def _column(table: _core.Table, name: str, *, exact: bool) -> Any:
         texts = pd.array(known, dtype="str") if own_text else np.array(known, dtype=object)
         missing = (codes < 0).any()
         return pd.api.extensions.take(texts, codes, allow_fill=True) if missing else texts.take(codes)
-    if kind == "decimal" and exact:
-        return pd.Series(table.decimals(name), dtype="object")
+    if kind == "decimal" and arrow is not None:
+        exact.let_dask_add_up()
+        return pd.arrays.ArrowExtensionArray(arrow[name])
+    if kind == "decimal" and scale is not None:
+        return pd.Series(exact.objects(table, name, scale), dtype="object")
     if kind == "time":
         return pd.DatetimeIndex(table.array(name)).tz_localize("UTC")
     if kind == "int" and (parts := table.integers(name)) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -12,7 +13,7 @@ from liqdata.calls.arguments import datetime_of, instant, millis_of, resolved, s
 from liqdata.calls.progress import bar
 from liqdata.endpoints.cascades import gap_text
 from liqdata.endpoints.requests import joined, least_usd
-from liqdata.errors import ArchiveError, LiqdataError
+from liqdata.errors import ArchiveError, LiqdataError, WrongState
 from liqdata.stream import CascadeStream, OrderStream
 from liqdata.walk import OrderIterator, at_most, pages
 
@@ -37,6 +38,10 @@ _BATCH = 16
 
 _CHUNK = 2**16
 """Number of rows that an iterator reads from the Rust core at a time."""
+
+
+_JOURNAL = ("journal.sqlite", "journal.sqlite-wal")
+"""The files of an archive that every commit changes."""
 
 
 class MirroredArchive(NamedTuple):
@@ -98,6 +103,30 @@ class LocalSource:
         now = self.core.now
         return None if now is None else datetime_of(now)
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What sources with equal answers have in common."""
+        return ("market", id(self)) if self.archive is None or self.clock is not None else ("archive", *self.archive)
+
+    @property
+    def revision(self) -> object:
+        """What a pickle holds of the content of an archive, so that caches that pickle their arguments see changes.
+
+        Commits change the size or the time of a file of the journal; reading changes neither. The folder of a download
+        is named by its content.
+        """
+        if self.archive is None:
+            return None
+        folder = self.archive[0]
+        if self.mirrored is not None:
+            return os.path.basename(folder)  # noqa: PTH119 - a text as the path
+        states = []
+        for name in _JOURNAL:
+            with suppress(OSError):
+                state = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 - as above
+                states.append((state.st_size, state.st_mtime_ns if state.st_size else 0))
+        return tuple(state for state in states if state[0])
+
     def open_core(self) -> _core.Market:
         """The market in the Rust core.
 
@@ -105,7 +134,7 @@ class LocalSource:
         """
         if self.closed:
             msg = "market is closed"
-            raise RuntimeError(msg)
+            raise WrongState(msg)
         if self.archive is not None and self._pid != os.getpid():
             # At the fork a thread of the parent may have had a lock of the archive, which stays locked in this process.
             path, _ = self.archive

@@ -69,6 +69,8 @@ class Options:
         self._has_own_token = token is not None
         bearer = _bearer(token, self.portable_options["headers"])
         headers_sent = self.portable_options["headers"] + bearer
+        # Clients of equal options get equal answers. The number does not contain the token.
+        self.identity = hash(repr({**self.portable_options, "headers": headers_sent}))
         self.core = _core.Client(**{**self.portable_options, "headers": headers_sent})
 
     def portable(self, kind: str) -> dict[str, Any]:

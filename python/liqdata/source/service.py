@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from liqdata import _core
 from liqdata.calls.arguments import datetime_of, instant, resolved, switch, time_range, usd
 from liqdata.calls.progress import bar
+from liqdata.calls.traceback import public_call
 from liqdata.endpoints.cascades import gap_text
 from liqdata.endpoints.requests import joined, least_usd
 from liqdata.errors import BadQuery, LiqdataError, UnexpectedReply
@@ -46,6 +47,16 @@ class Service:
         self.options = options
         self.core = options.core
         self._has_bars = True  # until the service replies that it has none
+
+    @property
+    def closed(self) -> bool:
+        """Whether the client was closed."""
+        return self.core.closed
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What sources with equal answers have in common."""
+        return "service", self.options.identity
 
     def origin(self, at: int | None) -> Origin:
         """The origin of a reply, with a function that downloads the bars over the time of a heatmap."""
@@ -128,7 +139,7 @@ class BlockingService(Service):
     def _iterate(self, series: _Series, request: Request[A]) -> Iterator[A]:
         for start in range(0, len(series.instants), _BATCH):
             part = series.part(start)
-            replies = self.core.begin_many(part.questions, part.notes, at_once=_BATCH).wait()
+            replies = self._replies(part.questions, part.notes)
             yield from part.converted(replies, request, self)
 
     def ask_list(self, request: Request[A]) -> A | list[A] | dict[str, A] | dict[str, list[A]]:
@@ -137,8 +148,13 @@ class BlockingService(Service):
             return self.ask_each(request)
         series = _series(request)
         questions, notes = _flattened(series)
-        replies = iter(self.core.begin_many(questions, notes, at_once=_BATCH).wait())
+        replies = iter(self._replies(questions, notes))
         return _lists(series, replies, request, self)
+
+    @public_call
+    def _replies(self, questions: list[_core.Question], notes: list[str]) -> list[Any]:
+        found: list[Any] = self.core.begin_many(questions, notes, at_once=_BATCH).wait()
+        return found
 
     def iter_orders(self, given: Mapping[str, Any]) -> OrderIterator[Any]:
         """Iterate over all orders."""
@@ -208,6 +224,7 @@ class AsyncService(Service):
         replies = iter(await self._replies(questions, notes))
         return _lists(series, replies, request, self)
 
+    @public_call
     async def _replies(self, questions: list[_core.Question], notes: list[str]) -> list[Any]:
         from liqdata.calls.event_loop import answer
 

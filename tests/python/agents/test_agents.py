@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from decimal import Decimal
 from pathlib import Path
 
@@ -77,8 +78,13 @@ def test_nine_read_only_tools_and_coverage_first(market):
         hints = tool.annotations
         assert (hints.read_only_hint, hints.idempotent_hint, hints.destructive_hint) == (True, True, False)
         assert hints.open_world_hint is False
+        for wanted in tool.input_schema["properties"].values():
+            (kind, null) = wanted["type"]  # clients of one type take the first
+            assert null == "null"
+            assert kind in {"string", "integer", "number"}
+            assert None in wanted.get("enum", [None])
     # Every description and schema together fit the attention of an agent.
-    assert sum(len(json.dumps(tool.input_schema)) + len(tool.description) for tool in tools) < 16_000
+    assert sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools) < MOST_BYTES
 
 
 def test_arguments_are_those_of_the_endpoint_table(market):
@@ -87,7 +93,19 @@ def test_arguments_are_those_of_the_endpoint_table(market):
     table = {each.name: each for each in liqdata.endpoints.contract.endpoints()["cascades"].parameters}
     assert set(given) == {*table, "as_of", "limit", "offset"}
     assert given["gap"]["default"] == table["gap"].default
-    assert TOOLS["estimate_clusters"].input_schema["properties"]["model"]["enum"] == [2, 3]
+    assert TOOLS["estimate_clusters"].input_schema["properties"]["model"]["enum"] == [2, 3, None]
+
+
+def test_arguments_may_be_null_and_whole_numbers_floats(market):
+    (bare, sent) = ask(
+        market,
+        ("orders", {"limit": 5}),
+        ("orders", {"limit": 5.0, "offset": 0.0, "symbol": None, "min_usd": None, "as_of": None}),
+    )
+    assert sent.structured_content == bare.structured_content
+    assert reply(market, "estimate_clusters", model=2.0, range=None)["model"]["number"] == 2
+    for more in (1000, 1000.5, "1000.5"):
+        assert reply(market, "orders", min_usd=more)["returned"] > 0
 
 
 @pytest.mark.parametrize(
@@ -208,6 +226,31 @@ def test_a_page_that_ends_with_the_last_row_is_not_truncated(market):
     assert reply(market, "rankings", **last["next"])["returned"] == 1
 
 
+@pytest.mark.parametrize("tool, count", [("orders", 150), ("coverage", 150), ("rankings", 150)])
+@pytest.mark.parametrize("name", ["venue{:03}-perpetual-contracts", "{:03}" + "é" * 100])
+def test_a_reply_has_room_for_rows_whatever_stands_before_them(tool, count, name):
+    order = {"timestamp": 1_767_225_600_000, "symbol": "BTCUSDT", "side": "LONG", "price": "1", "qty": "1"}
+    orders = [{**order, "exchange": name.format(place)} for place in range(count)]
+    more = {"kind": "exchanges"} if tool == "rankings" else {}
+    rows = 0
+    with liqdata.Market(orders=orders, new_exchange=True) as market:
+        while more is not None:
+            found = reply(market, tool, **more)
+            assert len(json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()) <= MOST_BYTES
+            assert found["returned"] > 0
+            assert f"of {count} exchanges; the tool coverage has all" in " ".join(found["caveats"])
+            rows += found["returned"]
+            more = None if found["next"] is None else {**more, **found["next"]}
+    assert rows == count
+
+
+def test_the_end_of_a_very_long_name_is_left_out():
+    order = {"timestamp": 1_767_225_600_000, "symbol": "BTCUSDT", "side": "LONG", "price": "1", "qty": "1"}
+    with liqdata.Market(orders=[{**order, "exchange": "x" * 30_000}], new_exchange=True) as market:
+        (row,) = reply(market, "orders")["rows"]
+    assert row["exchange"] == "x" * 199 + "…"
+
+
 def test_next_rows_are_read_as_of_the_same_instant(market):
     early = reply(market, "orders", limit=2, as_of="2026-05-31T12:00Z")
     assert early["next"] == {"offset": 2, "as_of": "2026-05-31T12:00:00.000Z"}
@@ -223,6 +266,9 @@ def test_next_rows_are_read_as_of_the_same_instant(market):
         ("orders", {"offset": -1}, r"offset: -1 is not allowed; allowed: a whole number from 0 on"),
         ("orders", {"symbol": ["BTC"]}, r"symbol: \['BTC'\] is not allowed; allowed: text"),
         ("orders", {"limit": True}, r"limit: True is not allowed"),
+        ("orders", {"limit": 5.5}, r"limit: 5.5 is not allowed; allowed: a whole number"),
+        ("orders", {"offset": 1e300}, r"offset: the number has too many digits; allowed: a whole number from 0"),
+        ("orders", {"min_usd": "much"}, r"min_usd: 'much' is not allowed; allowed: USD from 0 on"),
         ("rankings", {"range": "2h"}, r'range: "2h" is not allowed; allowed: "1h"'),
         ("rankings", {"kind": "coins", "symbol": "BTC"}, r"symbol: has no effect with kind='coins'"),
         ("coverage", {"rows": "gaps", "range": "1h"}, r"range: has no effect with rows='gaps'"),
@@ -276,7 +322,10 @@ def test_resources_and_prompts(market):
             return texts, prompts, prompt.messages[0].content.text
 
     texts, prompts, prompt = asyncio.run(read())
-    assert set(texts) == {f"liqdata://{name}" for name in ("coverage", "scorecard", "model", "glossary")}
+    assert set(texts) == {f"liqdata://{name}" for name in ("coverage", "scorecard", "columns", "model", "glossary")}
+    meanings = json.loads(texts["liqdata://columns"])
+    assert set(meanings) == set(TOOLS)
+    assert meanings["orders"]["value_usd"] == "Notional in USD (USD)."
     assert json.loads(texts["liqdata://coverage"])["kind"] == "realised"
     assert prompts == ["last_hour", "where_liquidations_wait"]
     assert "ETH" in prompt
@@ -318,6 +367,44 @@ def test_over_stdio_as_a_process(archive):
     assert len(tools) == 9
     assert found.structured_content["returned"] == 2
     assert found.structured_content["simulated"] is False
+
+
+def test_the_process_answers_before_its_source_is_open(market):
+    opened, waiting = threading.Event(), threading.Event()
+
+    def source():
+        waiting.set()
+        opened.wait()
+        return market
+
+    async def asked():
+        async with Client(agent_server(source, open_world=False)) as client:
+            call = asyncio.create_task(client.call_tool("overview", {}))
+            await asyncio.to_thread(waiting.wait)
+            tools = (await client.list_tools()).tools
+            assert not call.done()
+            opened.set()
+            return tools, await call
+
+    tools, found = asyncio.run(asked())
+    assert len(tools) == 9
+    assert found.structured_content["returned"] == 4
+
+
+def test_a_source_that_cannot_be_opened_is_named_in_answers_and_at_the_end(tmp_path):
+    async def asked():
+        server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], str(tmp_path)], env=dict(os.environ))
+        async with Client(server) as client:
+            return [await client.call_tool(name, {}) for name in ("overview", "orders")]
+
+    for found in asyncio.run(asked()):
+        assert found.is_error
+        assert "is not an archive: there is no journal.sqlite in it" in found.content[0].text
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with started(folder) as process:
+            said = process.communicate()[1].decode()
+        assert process.returncode == 1
+        assert re.fullmatch(r"liqdata: .* is not an archive: .*\n", said)
 
 
 @pytest.mark.parametrize("ending", ["eof", "interrupt", "terminate", "pipe"])

@@ -56,7 +56,7 @@ def test_a_frame_has_the_rows_that_were_not_iterated(taken):
     with Service(feed(rows(1000))) as service, liqdata.Client(service.url, decimals="text") as client:
         walk = client.iter_orders(page_size=100)
         begun = [next(walk) for _ in range(taken)]
-        table = walk.to_arrow(decimals="decimal")
+        table = walk.to_arrow(decimals="decimal", scale=23)
         assert next(walk, None) is None
     assert plain(begun) == expected(rows(1000))[:taken]
     assert table.column_names == ["exchange", "symbol", "coin", *list(rows(1)[0])[2:]]

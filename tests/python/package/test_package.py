@@ -1,5 +1,6 @@
 """The package as such: what importing it costs, what it names, how its parts travel and end."""
 
+import asyncio
 import copy
 import importlib.metadata
 import importlib.resources
@@ -336,6 +337,60 @@ def test_a_closed_client_refuses_every_question():
             getattr(client, method)()
     assert "closed" in repr(client)
     client.close()
+
+
+def test_every_way_to_wait_on_a_closed_client_is_an_error_of_this_package(server):
+    client = Client(server.url)
+    stream, cascades, walk = client.stream_orders(), client.stream_cascades(), client.iter_orders(page_size=1000)
+    maps = client.heatmap("BTC", as_of=["2026-05-31", "2026-06-01"])
+    next(walk)
+    client.close()
+    waits = (
+        lambda: next(stream),
+        lambda: next(cascades),
+        lambda: next(maps),
+        client.coverage,
+        lambda: client.levels(["BTC", "ETH"]),
+        client.stream_orders,
+    )
+    for wait in waits:
+        with pytest.raises(liqdata.errors.WrongState, match=r"^client is closed$") as caught:
+            wait()
+        assert isinstance(caught.value, liqdata.LiqdataError)
+        assert repr(pickle.loads(pickle.dumps(caught.value))) == repr(caught.value)
+
+    async def ask():
+        client = AsyncClient(server.url)
+        stream = client.stream_orders()
+        await client.aclose()
+        for wait in (client.coins, lambda: anext(stream), lambda: client.levels(["BTC", "ETH"])):
+            with pytest.raises(liqdata.errors.WrongState, match=r"^client is closed$"):
+                await wait()
+
+    asyncio.run(ask())
+
+
+def test_a_coroutine_outside_of_asyncio_names_it():
+    client = AsyncClient("http://127.0.0.1:9")
+    for begin in (client.coins, lambda: anext(client.stream_orders()), lambda: anext(client.iter_orders())):
+        with pytest.raises(liqdata.errors.WrongState, match=r"AsyncClient needs asyncio; .* await trio\.to_thread"):
+            begin().__await__().__next__()  # as another event loop runs it
+
+
+def test_a_callback_keeps_its_own_error(market):
+    def fail(*_):
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match=r"^mine$") as caught:
+        market.orders(limit=5).to_pandas(progress=fail)
+    assert type(caught.value) is RuntimeError
+
+
+def test_what_a_market_cannot_do_is_an_error_of_this_package(tmp_path):
+    with Market() as market:
+        for call in (market.true_positions, lambda: market.export(tmp_path / "copy")):
+            with pytest.raises(liqdata.errors.WrongState):
+                call()
 
 
 def test_a_closed_market_cannot_be_served():

@@ -104,3 +104,80 @@ def test_many_charts_leave_no_thread(market):
     while any(thread.name == "liqdata-live" for thread in threading.enumerate()):
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def followers():
+    return [thread for thread in threading.enumerate() if thread.name == "liqdata-live"]
+
+
+def until(reached):
+    """Wait until a condition holds; a chart refreshes every 5 seconds."""
+    end = time.monotonic() + 30
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def moving():
+    """A service of a market that moves."""
+    with liqdata.demo(seed=3, live=True, speed=60) as market, liqdata.serve(market) as server:
+        yield server.url
+    until(lambda: not followers())
+
+
+@pytest.mark.parametrize("one_client", [True, False])
+def test_equal_charts_of_a_service_share_one_stream(moving, one_client):
+    clients = [liqdata.Client(moving) for _ in range(1 if one_client else 5)]
+    charts = [clients[place % len(clients)].live("BTC", range="12h", min_usd=0) for place in range(10)]
+    other = clients[0].live("ETH", range="12h")
+    assert len(followers()) == 4
+    with clients[0].stream_orders() as stream:
+        assert next(stream)
+    newest = charts[0].orders[0]["timestamp"]
+    until(lambda: charts[0].orders[0]["timestamp"] > newest)
+    until(lambda: charts[-1].orders == charts[0].orders)
+    for chart in charts[:-1]:
+        chart.close()
+    assert (charts[0].state, charts[-1].state) == ("closed", "live")
+    assert len(followers()) == 4
+    charts[-1].close()
+    other.close()
+    until(lambda: not followers())
+    for client in clients:
+        client.close()
+
+
+def test_charts_of_a_closed_client_say_so_and_those_of_another_go_on(moving, monkeypatch):
+    uncaught = []
+    monkeypatch.setattr(threading, "excepthook", uncaught.append)
+    with liqdata.Client(moving) as other:
+        with liqdata.Client(moving) as client:
+            closed, open = client.live("BTC", range="12h"), other.live("BTC", range="12h")
+            assert len(followers()) == 2
+        until(lambda: closed.state == "client is closed")
+        newest = open.orders[0]["timestamp"]
+        until(lambda: open.orders[0]["timestamp"] > newest)
+        assert (open.state, len(followers())) == ("live", 2)
+    until(lambda: open.state == "client is closed")
+    until(lambda: not followers())
+    closed.close()
+    assert closed.state == "closed"
+    assert uncaught == []
+
+
+def test_charts_of_a_closed_market_end():
+    market = liqdata.demo(seed=3, live=True, speed=60)
+    charts = [market.live("BTC", range="12h") for _ in range(2)]
+    market.close()
+    until(lambda: all(chart.state in {"ended", "market is closed"} for chart in charts))
+    until(lambda: not followers())
+
+
+def test_clients_with_other_tokens_share_nothing(moving):
+    clients = [liqdata.Client(moving, token=token) for token in ("one", "two", "one")]
+    charts = [client.live("BTC", range="12h") for client in clients]
+    assert len(followers()) == 4
+    for chart, client in zip(charts, clients, strict=True):
+        chart.close()
+        client.close()

@@ -449,21 +449,27 @@ def test_frames_have_the_cells_of_the_dicts(market, kind):
 
 @pytest.mark.parametrize("kind", ["orders", "exchanges", "chart"])
 @full_and_empty
-def test_exact_frames_have_decimals_of_one_scale(market, kind, empty):
+@pytest.mark.parametrize("scale", [None, 12])
+def test_exact_columns_have_one_type_whatever_their_rows_are(market, kind, empty, scale):
     rows = answer(market, kind, empty)
-    frame = rows.to_pandas(decimals="decimal")
-    table = rows.to_arrow(decimals="decimal")
-    polars = rows.to_polars(decimals="decimal")
+    objects = rows.to_pandas(decimals="decimal", scale=scale)
+    arrow = rows.to_pandas(decimals="arrow", scale=scale)
+    table = rows.to_arrow(decimals="decimal", scale=scale)
+    polars = rows.to_polars(decimals="decimal", scale=scale)
+    digits = 18 if scale is None else scale
     for name in (name for name, cells in KINDS[kind].items() if cells == "decimal"):
         exact = [row[name] for row in rows]
-        scale = max((-cell.normalize().as_tuple().exponent for cell in exact), default=0)
-        assert table.schema.field(name).type == pa.decimal128(38, max(scale, 0))
+        assert table.schema.field(name).type == pa.decimal128(38, digits)
         assert table[name].to_pylist() == exact
-        assert polars.schema[name] == pl.Decimal(38, max(scale, 0))
+        assert polars.schema[name] == pl.Decimal(38, digits)
         assert polars[name].to_list() == exact
-        assert frame[name].dtype == object
-        assert frame[name].tolist() == exact
-        assert {-cell.as_tuple().exponent for cell in frame[name]} <= {max(scale, 0)}
+        assert arrow[name].dtype == pd.ArrowDtype(pa.decimal128(38, digits))
+        assert arrow[name].tolist() == exact
+        assert objects[name].dtype == object
+        assert objects[name].tolist() == exact
+        assert {-cell.as_tuple().exponent for cell in objects[name]} <= {digits}
+    other = [name for name, cells in KINDS[kind].items() if cells != "decimal"]
+    assert arrow[other].equals(rows.to_pandas()[other])
 
 
 def of_prices(prices):
@@ -474,32 +480,51 @@ def of_prices(prices):
     return table
 
 
-def test_an_exact_column_has_the_smallest_sufficient_scale():
-    rows = liqdata.Market(orders=of_prices(["1.500", "20", *["3.25"] * (len(ORDERS["side"]) - 2)])).orders()
-    assert rows.to_arrow(decimals="decimal").schema.field("price").type == pa.decimal128(38, 2)
-    assert {str(cell) for cell in rows.to_pandas(decimals="decimal")["price"]} <= {"1.50", "20.00", "3.25"}
-    assert rows.to_arrow(decimals="decimal")["price"].to_pylist() == [row["price"] for row in rows]
+EXACT = {
+    "to_pandas": ("decimal", "arrow"),
+    "to_polars": ("decimal",),
+    "to_arrow": ("decimal",),
+}
+exactly = pytest.mark.parametrize("export, form", [(name, form) for name, forms in EXACT.items() for form in forms])
 
 
-def test_values_that_share_no_scale_of_38_digits_are_refused_by_column_and_row():
-    cells = ["1e-28", "9999999999999999999999999999", *["1"] * (len(ORDERS["side"]) - 2)]
-    market = liqdata.Market(orders=of_prices(cells))
-    rows = market.orders(limit=1000)
-    for export in (rows.to_pandas, rows.to_polars, rows.to_arrow):
-        with pytest.raises(ValueError, match=r"price.*38 digits.*row \d+"):
-            export(decimals="decimal")
-        assert len(export()) == len(rows)
-
-
-def test_38_digits_fit_and_39_do_not():
-    def exact(fine):
-        cells = [fine, "9" * 28, *["1"] * (len(ORDERS["side"]) - 2)]
+@exactly
+def test_a_value_that_does_not_fit_the_scale_is_refused_by_column_and_row(export, form):
+    def exact(cell, scale=None):
+        cells = [*["1"] * (len(ORDERS["side"]) - 1), cell]
         rows = liqdata.Market(orders=of_prices(cells)).orders(limit=1000)
-        return rows.to_arrow(decimals="decimal")["price"].to_pylist()
+        place = next(place for place, row in enumerate(rows) if row["price"] != 1)
+        return place, lambda: list(pl.Series(getattr(rows, export)(decimals=form, scale=scale)["price"]))
 
-    assert max(exact("1e-10")) == Decimal("9" * 28)
-    with pytest.raises(ValueError, match="38 digits"):
-        exact("1e-11")
+    for cell, scale in (("1e-19", None), ("1.5", 0), ("9" * 21, None), ("10", 37)):
+        place, convert = exact(cell, scale)
+        with pytest.raises(
+            liqdata.BadQuery, match=rf"^scale: \d+ does not hold price = .* of row {place} within 38 digits"
+        ) as caught:
+            convert()
+        assert caught.value.parameter == "scale"
+    for cell, scale in (("1e-19", 19), ("9" * 20, None), ("9" * 28, 10), ("9", 37)):
+        _, convert = exact(cell, scale)
+        assert Decimal(cell) in convert()
+
+
+@exactly
+def test_values_that_share_no_scale_of_38_digits_are_refused(export, form):
+    cells = ["1e-28", "9999999999999999999999999999", *["1"] * (len(ORDERS["side"]) - 2)]
+    rows = liqdata.Market(orders=of_prices(cells)).orders(limit=1000)
+    for scale in (None, 10, 28):
+        with pytest.raises(liqdata.BadQuery, match=r"price = .* of row \d+ within 38 digits"):
+            getattr(rows, export)(decimals=form, scale=scale)
+    assert len(getattr(rows, export)()) == len(rows)
+
+
+@pytest.mark.parametrize("export", EXACT)
+def test_a_scale_is_a_whole_number_of_exact_values(rows, export):
+    for scale in (-1, 39, 1.5, "2", True):
+        with pytest.raises(liqdata.BadQuery, match=r"scale: .* allowed: a whole number from 0 to 38"):
+            getattr(rows, export)(decimals="decimal", scale=scale)
+    with pytest.raises(liqdata.BadQuery, match="scale: 4 has no effect on floats"):
+        getattr(rows, export)(scale=4)
 
 
 @pytest.mark.parametrize("export", ["to_pandas", "to_polars", "to_arrow"])
