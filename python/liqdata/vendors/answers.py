@@ -60,6 +60,22 @@ def history(made: Sequence[dict[str, Any]], meta: dict[str, Any]) -> Rows[Any]:
     return rows(HISTORY, [{"coin": _core.coin(row["symbol"]), **row} for row in made], meta)
 
 
+def within(made: Iterable[dict[str, Any]], first: int | None, last: int | None, now: int) -> list[dict[str, Any]]:
+    """The rows from ``first`` on and before ``last``, whatever the service counts to a range.
+
+    Of rows that say when they close, only those that closed by ``last`` and by now: an open candle is not finished.
+    """
+    low, high = -math.inf if first is None else first, math.inf if last is None else last
+    end = min(high, now)
+    return [row for row in made if low <= row["timestamp"] < high and row.get("closes_at", end) <= end]
+
+
+def reading(symbol: str, exchange: str | None, start: int, step: int, usd: float) -> dict[str, Any]:
+    """The open interest at the end of a period, which is when it is known."""
+    at = start + step
+    return {"symbol": symbol, "exchange": exchange, "timestamp": at, "closes_at": at, "open_interest_usd": usd}
+
+
 def added_up(made: Iterable[dict[str, Any]], coin: str) -> list[dict[str, Any]]:
     """The totals of all markets of a coin by period, oldest first."""
     periods: dict[int, tuple[Decimal, Decimal]] = {}

@@ -152,7 +152,8 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
         -------
         Rows
             ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume`` (in the
-            unit of the market), ``interval``, oldest first.
+            unit of the market), ``interval``, oldest first. Only closed bars, as everywhere; ``end`` is when the last
+            one closes at most.
 
         Raises
         ------
@@ -209,8 +210,9 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its end), oldest
-            first; ``exchange`` is missing for given markets.
+            ``symbol``, ``timestamp`` (end of the period, from which on the reading is known), ``closes_at`` (the same),
+            ``open_interest_usd``, oldest first; ``exchange`` is missing for given markets. The reading of the open
+            period is left out.
 
         Raises
         ------
@@ -1022,7 +1024,7 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         -------
         Rows
             ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume_usd``,
-            ``interval``, oldest first.
+            ``interval``, oldest first. Only closed bars, as everywhere; ``end`` is when the last one closes at most.
 
         Raises
         ------
@@ -1078,8 +1080,8 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``exchange``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its
-            end), oldest first.
+            ``symbol``, ``exchange``, ``timestamp`` (end of the period, from which on the reading is known),
+            ``closes_at`` (the same), ``open_interest_usd``, oldest first. The reading of the open period is left out.
 
         Raises
         ------

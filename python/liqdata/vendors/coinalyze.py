@@ -119,14 +119,19 @@ class CoinalyzeDialect(Dialect):
         end: Any,
         now: int,
         read: Any,
+        is_late: bool = False,
         **more: str,
     ) -> Flow[tuple[list[dict[str, Any]], dict[str, Any]]]:
-        """The rows of a path for each market, oldest first."""
+        """The rows of a path for each market, from the start on and before the end, oldest first.
+
+        The timestamp of a row that ``is_late`` is the end of its period, not its start.
+        """
         names = markets.names
         step, theirs = period(interval, _INTERVALS)
-        first, last = bounds(start, end)
-        last = now if last is None else last
-        first = last - _POINTS * step if first is None else first
+        low, high = bounds(start, end)
+        late = step if is_late else 0
+        last = (now if high is None else high) - late
+        first = last - _POINTS * step if low is None else max(low - late, 0)
         made: list[dict[str, Any]] = []
         missing: list[str] = []
         replies: list[Reply] = []
@@ -149,7 +154,7 @@ class CoinalyzeDialect(Dialect):
                     missing.append(one)
                     continue
                 rows = [read(point, one, point.member("t").instant(), step) for point in sent[one]]
-                made += sorted(rows, key=lambda row: row["timestamp"])
+                made += answers.within(rows, low, high, reply.answered_at)
         if missing and len(missing) == len(names) and markets.coin is None:
             msg = f"Coinalyze left out {', '.join(map(repr, missing))}: it has no such market, or no data in this time"
             last_body = replies[-1].body[:2048].decode("utf-8", "replace")
@@ -193,13 +198,11 @@ class CoinalyzeDialect(Dialect):
         markets = yield from self._markets(symbol, exchange)
 
         def read(point: Node, name: str, at: int, step: int) -> dict[str, Any]:
-            return {
-                "symbol": name, "exchange": markets.exchanges.get(name), "timestamp": at, "closes_at": at + step,
-                "open_interest_usd": float(point.member("c").amount()),
-            }  # fmt: skip
+            usd = float(point.member("c").amount())
+            return answers.reading(name, markets.exchanges.get(name), at, step, usd)
 
         made, meta = yield from self._series(
-            "/open-interest-history", markets=markets, **asked, read=read, convert_to_usd="true"
+            "/open-interest-history", markets=markets, **asked, read=read, is_late=True, convert_to_usd="true"
         )
         return answers.rows(answers.OPEN_INTEREST, made, {**meta, "units": "usd"})
 
@@ -351,7 +354,8 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
         -------
         Rows
             ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume`` (in the
-            unit of the market), ``interval``, oldest first.
+            unit of the market), ``interval``, oldest first. Only closed bars, as everywhere; ``end`` is when the last
+            one closes at most.
 
         Raises
         ------
@@ -405,8 +409,9 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its end), oldest
-            first; ``exchange`` is missing for given markets.
+            ``symbol``, ``timestamp`` (end of the period, from which on the reading is known), ``closes_at`` (the same),
+            ``open_interest_usd``, oldest first; ``exchange`` is missing for given markets. The reading of the open
+            period is left out.
 
         Raises
         ------

@@ -228,7 +228,7 @@ class CoinAnkDialect(Dialect):
             if not fresh or first is None or min(made) <= first:
                 break
             until = min(made)
-        wanted = [made[at] for at in sorted(made) if (first or 0) <= at and (last is None or at < last)]
+        wanted = answers.within((made[at] for at in sorted(made)), first, last, reply.answered_at)
         return answers.history(wanted, meta_of(self.access, reply, units="usd"))
 
 

@@ -354,10 +354,15 @@ class CoinGlassDialect(Dialect):
         first: int | None,
         last: int | None,
         read: Any,
+        later: int = 0,
         **more: str,
     ) -> Flow[tuple[list[dict[str, Any]], Reply, dict[str, Any]]]:
-        """All pages of a series, oldest first."""
+        """All pages of a series from ``first`` on and before ``last``, oldest first.
+
+        The service dates a row ``later`` milliseconds before its timestamp.
+        """
         about, query = self._about(symbol, exchange)
+        begin, until = (None if at is None else max(at - later, 0) for at in (first, last))
         name = str(about.get("pair") or query["symbol"])
         made: list[dict[str, Any]] = []
         while True:
@@ -368,21 +373,21 @@ class CoinGlassDialect(Dialect):
                 **more,
                 interval=interval,
                 limit=str(_MOST),
-                start_time=None if first is None else str(first),
-                end_time=None if last is None else str(last),
+                start_time=None if begin is None else str(begin),
+                end_time=None if until is None else str(until),
             )
             page = [read(row, name) for row in unwrap(reply.json()).items()]
             page.sort(key=lambda row: row["timestamp"])
-            newest = page[-1]["timestamp"] if page else 0
+            newest = page[-1]["timestamp"] - later if page else 0
             made += page
-            if first is None or len(page) < _MOST or newest < first or (last is not None and newest >= last):
+            if begin is None or len(page) < _MOST or newest < begin or (until is not None and newest >= until):
                 break
-            first = newest + 1
+            begin = newest + 1
         for before, row in itertools.pairwise(made):
             if row["timestamp"] == before["timestamp"]:
                 msg = f"data: has two rows for {row['timestamp']}; allowed: one row for each period"
                 raise UnexpectedReply(msg, path="data")
-        return made, reply, about
+        return answers.within(made, first, last, reply.answered_at), reply, about
 
     def coins(self, range: str, limit: int | None, exchange: str) -> Flow[Rows[Any]]:
         """Coins by liquidated USD."""
@@ -445,18 +450,11 @@ class CoinGlassDialect(Dialect):
         ours, _ = exchange_of(exchange, _EXCHANGES)
 
         def read(row: Node, name: str) -> dict[str, Any]:
-            at = row.member("time").instant()
-            amount = float(row.member("close").amount())
-            return {
-                "symbol": name,
-                "exchange": ours,
-                "timestamp": at,
-                "closes_at": at + step,
-                "open_interest_usd": amount,
-            }
+            usd = float(row.member("close").amount())
+            return answers.reading(name, ours, row.member("time").instant(), step, usd)
 
         made, reply, about = yield from self._series(
-            "open-interest/history", symbol, exchange, theirs, first=first, last=last, read=read, unit="usd"
+            "open-interest/history", symbol, exchange, theirs, first=first, last=last, read=read, later=step, unit="usd"
         )
         return answers.rows(answers.OPEN_INTEREST, made, self._meta(reply, **about, units="usd"))
 
@@ -977,7 +975,7 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         -------
         Rows
             ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume_usd``,
-            ``interval``, oldest first.
+            ``interval``, oldest first. Only closed bars, as everywhere; ``end`` is when the last one closes at most.
 
         Raises
         ------
@@ -1028,8 +1026,8 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``exchange``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its
-            end), oldest first.
+            ``symbol``, ``exchange``, ``timestamp`` (end of the period, from which on the reading is known),
+            ``closes_at`` (the same), ``open_interest_usd``, oldest first. The reading of the open period is left out.
 
         Raises
         ------

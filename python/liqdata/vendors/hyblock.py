@@ -180,6 +180,7 @@ class HyblockDialect(Dialect):
         """Liquidations by period."""
         first, last = bounds(start, end)
         _, theirs = period(interval, _INTERVALS)
+        asked = first
         coin = coin_alone(symbol, "Hyblock", "")
         made: dict[int, dict[str, Any]] = {}
         while True:
@@ -192,10 +193,11 @@ class HyblockDialect(Dialect):
             page = [_period(row, coin) for row in data_of(reply)]
             fresh = {row["timestamp"]: row for row in page if row["timestamp"] not in made}
             made |= fresh
-            if first is None or not fresh or len(page) < _MOST:
+            if first is None or not fresh or len(page) < _MOST or (last is not None and max(made) >= last):
                 break
             first = max(made) + 1000
-        return answers.history([made[at] for at in sorted(made)], meta_of(self.access, reply, units="usd"))
+        wanted = answers.within((made[at] for at in sorted(made)), asked, last, reply.answered_at)
+        return answers.history(wanted, meta_of(self.access, reply, units="usd"))
 
 
 def _period(row: Node, coin: str) -> dict[str, Any]:

@@ -107,6 +107,7 @@ class ExchangePages:
 
     def __init__(self, first: int | None, last: int | None, page: int | None) -> None:
         self.first = first
+        self.last = last
         self.end = last
         self.page = page
         self.done = False
@@ -122,8 +123,6 @@ class ExchangePages:
                 again[key] -= 1
             else:
                 fresh.append(row)
-        if self.first is not None:
-            fresh = [row for row in fresh if row["timestamp"] >= self.first]
         oldest = min((row["timestamp"] for row in page), default=0)
         if (
             not len(page)
@@ -140,7 +139,13 @@ class ExchangePages:
         self.end = oldest + 1
         self._seen = Counter({key: count for key, count in self._seen.items() if key[-1] <= self.end})
         self._seen.update(tuple(row.values()) for row in fresh if row["timestamp"] <= self.end)
-        return fresh
+        # Whether the end belongs to a range of the service is not documented either.
+        return [
+            row
+            for row in fresh
+            if (self.first is None or row["timestamp"] >= self.first)
+            and (self.last is None or row["timestamp"] < self.last)
+        ]
 
 
 def order_of(symbol: str) -> Callable[[dict[str, Any]], bool]:

@@ -10,6 +10,7 @@ import logging
 import math
 import pickle
 import random
+import time
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -565,6 +566,121 @@ def test_the_history_of_a_coin_is_its_sum_over_markets_from_start_to_end(name):
         with pytest.raises(TypeError, match="unexpected keyword argument 'intervall'"):
             service.history("ETH", intervall="1h")
     assert double.asked == []
+
+
+def cells(at):
+    """A row of CoinGlass or Hyblock for any question that has periods."""
+    prices = dict.fromkeys(("open", "high", "low"), 2000) | {"close": 2000 + (at - START) // HOUR, "volume_usd": 5}
+    totals = {f"aggregated_{side}_liquidation_usd": 1 for side in ("long", "short")}
+    order = {"exchange_name": "OKX", "symbol": "ETHUSDT", "price": 2000, "usd_value": 1, "side": 1}
+    block = {"openDate": at // 1000, "longLiquidation": 1, "shortLiquidation": 1}
+    return {"time": at, **prices, **totals, **order, **block}
+
+
+def point(at):
+    return {"t": at // 1000, "o": 2000, "h": 2100, "l": 1900, "c": 2000 + (at - START) // HOUR, "v": 5, "s": 1}
+
+
+def wide(_):
+    """More than any range of the test, its end and the hours around it too."""
+    return replies.glass([cells(START + place * HOUR) for place in range(-3, 9)])
+
+
+def alyze_wide(query):
+    history = [point(START + place * HOUR) for place in range(-3, 9)]
+    return [{"symbol": name, "history": history} for name in query["symbols"].split(",")]
+
+
+def ank_orders(_):
+    row = {"exchangeName": "Okex", "contractCode": "ETHUSDT", "posSide": "long", "amount": 1, "price": 2000}
+    rows = [{**row, "tradeTurnover": 2000, "ts": START + place * HOUR} for place in range(-3, 9)]
+    return {"success": True, "code": "1", "data": rows}
+
+
+WIDE = {
+    f"{ROOT}aggregated-history": wide,
+    f"{ROOT}order": wide,
+    "/api/futures/price/history": wide,
+    "/api/futures/open-interest/history": wide,
+    "/oauth2/token": HISTORIES["Hyblock"]["/oauth2/token"],
+    "/liquidation": wide,
+    "/exchanges": HISTORIES["Coinalyze"]["/exchanges"],
+    "/future-markets": MARKETS[:1],
+    "/liquidation-history": alyze_wide,
+    "/ohlcv-history": alyze_wide,
+    "/open-interest-history": alyze_wide,
+    "/api/liquidation/orders": ank_orders,
+    "/api/liquidation/aggregated-history": lambda _: ank_history({"endTime": START + 9 * HOUR, "size": "12"}),
+    "/rows": lambda query: velo_history({**query, "begin": START - 3 * HOUR, "end": START + 9 * HOUR}),
+}
+RANGES = {
+    "CoinGlass": {"history": {}, "orders": {"exchange": "okx"}, "bars": {}, "open_interest": {}},
+    "Coinalyze": {"history": {}, "open_interest": {}},
+    "CoinAnk": {"history": {}, "orders": {"exchange": "okx"}},
+    "Hyblock": {"history": {}},
+    "Velo": {"history": {}},
+}
+
+
+@pytest.mark.parametrize("name, method", [(name, method) for name in RANGES for method in RANGES[name]])
+def test_neighbouring_ranges_add_up_to_the_whole_whatever_a_service_sends(name, method):
+    def hours(first, last):
+        found = ask("ETH", start=START + first * HOUR, end=START + last * HOUR, **RANGES[name][method])
+        return sorted((found["timestamp"].astype("int64") - START) // HOUR)
+
+    with serving(WIDE) as double:
+        service = getattr(vendors, name)(*(KEY,) * (3 if name == "Hyblock" else 1), base_url=double.url)
+        ask = getattr(service, method)
+        whole, first, second = hours(0, 5), hours(0, 2), hours(2, 5)
+        if method == "orders":
+            walked = list(service.iter_orders("ETH", "okx", start=START, end=START + 5 * HOUR))
+            assert [row["timestamp"] for row in walked] == [START + place * HOUR for place in (4, 3, 2, 1, 0)]
+    assert (first, second) == ([0, 1], [2, 3, 4])
+    assert whole == first + second
+
+
+def test_bars_and_open_interest_of_a_period_that_is_open_are_not_finished():
+    now = int(time.time() * 1000)
+    day = 24 * HOUR
+    opens = [now // day * day - place * day for place in (2, 1, 0)]
+    paths = {
+        f"/api/futures/{part}/history": replies.glass(list(map(cells, opens))) for part in ("price", "open-interest")
+    }
+    history = [{"symbol": "ETHUSDT_PERP.A", "history": list(map(point, opens))}]
+    paths |= dict.fromkeys(("/ohlcv-history", "/open-interest-history"), history)
+    with serving(paths) as double, glass(double) as service, vendors.Coinalyze(KEY, base_url=double.url) as other:
+        for one, symbol in ((service, "ETH"), (other, "ETHUSDT_PERP.A")):
+            bars, readings = one.bars(symbol, interval="1d"), one.open_interest(symbol, interval="1d")
+            assert bars["timestamp"].astype("int64").tolist() == opens[:2]
+            assert readings["timestamp"].astype("int64").tolist() == opens[1:]
+            assert readings["closes_at"].tolist() == readings["timestamp"].tolist()
+
+
+def test_a_market_knows_the_open_interest_of_a_vendor_from_the_end_of_its_period_on(tmp_path):
+    bars = [
+        {
+            "exchange": "binance", "symbol": "ETH", "timestamp": START + place * HOUR, "open": 2000.0, "high": 2000.0,
+            "low": 2000.0, "close": 2000.0, "volume": 1.0, "interval": HOUR,
+        }
+        for place in range(-5, 12)
+    ]  # fmt: skip
+    with serving(WIDE) as double, glass(double) as service:
+        readings = service.open_interest("ETH", start=START, end=START + 5 * HOUR)
+    readings.to_csv(tmp_path / "readings.csv")
+    liqdata.ingest(tmp_path / "archive", bars=bars, open_interest=readings)
+    liqdata.ingest(tmp_path / "again", bars=bars)
+    liqdata.ingest(tmp_path / "again", tmp_path / "readings.csv")
+    markets = [
+        liqdata.Market(bars=bars, open_interest=readings),
+        liqdata.Market(bars=bars, open_interest=readings.to_pandas()),
+        liqdata.open(tmp_path / "archive"),
+        liqdata.open(tmp_path / "again"),
+    ]
+    for market in markets:
+        known = market.open_interest("ETH", end=START + 3 * HOUR + 1)
+        assert known["timestamp"].astype("int64").tolist() == [START + place * HOUR for place in range(4)]
+        assert known[-1]["open_interest"] == pytest.approx(2002 / 2000)  # the close of the hour before
+    assert list(markets[0].open_interest("ETH", as_of=START + 3 * HOUR)) == list(known)
 
 
 def test_a_pair_is_never_answered_with_the_sum_of_its_coin():
