@@ -65,6 +65,8 @@ def public_methods(kind: C) -> C:
     for name, member in list(vars(kind).items()):
         if isinstance(member, FunctionType) and (not name.startswith("_") or name in {"__init__", "__getitem__"}):
             setattr(kind, name, public_call(member))
+        elif isinstance(member, staticmethod) and not name.startswith("_"):
+            setattr(kind, name, staticmethod(public_call(member.__func__)))
     return kind
 
 
