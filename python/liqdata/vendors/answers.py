@@ -85,9 +85,11 @@ def added_up(made: Iterable[dict[str, Any]], coin: str) -> list[dict[str, Any]]:
     return [{"timestamp": at, "symbol": coin, **totals(*periods[at])} for at in sorted(periods)]
 
 
-def page_of_orders(found: Sequence[dict[str, Any]], offset: int, limit: int, meta: dict[str, Any]) -> Rows[Any]:
-    """A page of orders, which says whether there are more."""
-    return rows(ORDERS, found[offset : offset + limit], {**meta, "more": len(found) > offset + limit})
+def page_of_orders(
+    found: Sequence[dict[str, Any]], offset: int, limit: int, meta: dict[str, Any], *, is_cut: bool
+) -> Rows[Any]:
+    """A page of orders, which says whether there are more, found or not searched."""
+    return rows(ORDERS, found[offset : offset + limit], {**meta, "more": is_cut or len(found) > offset + limit})
 
 
 def _kind(columns: Sequence[str], name: str) -> str:

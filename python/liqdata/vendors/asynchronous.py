@@ -397,7 +397,9 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
-            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused. The
+            service has orders of coins: the search for those of a pair ends after ``timeout`` seconds, or 50 pages, in
+            which there was none; ``meta["more"]`` is then true, and ``iter_orders`` with a start goes on.
 
         Raises
         ------
@@ -458,7 +460,8 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         Returns
         -------
         iterator of dict
-            Rows as dicts; none is lost or given twice where pages meet.
+            Rows as dicts; none is lost or given twice where pages meet. Orders of a pair that is not among 200 pages of
+            its coin need a ``start``.
 
         Raises
         ------
@@ -774,7 +777,9 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
-            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused. The
+            service has orders of coins: the search for those of a pair ends after ``timeout`` seconds, or 50 pages, in
+            which there was none; ``meta["more"]`` is then true, and ``iter_orders`` with a start goes on.
 
         Raises
         ------
@@ -832,7 +837,8 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         Returns
         -------
         iterator of dict
-            Rows as dicts; none is lost or given twice where pages meet.
+            Rows as dicts; none is lost or given twice where pages meet. Orders of a pair that is not among 200 pages of
+            its coin need a ``start``.
 
         Raises
         ------

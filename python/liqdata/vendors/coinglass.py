@@ -251,7 +251,8 @@ class CoinGlassDialect(Dialect):
     ) -> Flow[Rows[Any]]:
         """The newest orders of a coin or a pair."""
         most, skipped = whole(limit, "limit", 1, ORDERS_AT_ONCE), whole(offset, "offset", 0, ORDERS_AT_ONCE)
-        pages = coinglass_pages(symbol, exchange, start, end, skipped + most + 1)
+        patience = self.access.options["timeout"]
+        pages = coinglass_pages(symbol, exchange, start, end, skipped + most + 1, patience=patience)
         found: list[dict[str, Any]] = []
         meta: dict[str, Any] = {}
         while not pages.done:
@@ -259,7 +260,7 @@ class CoinGlassDialect(Dialect):
             meta = page.meta if page is not None else meta
             found += pages.accept(page)
         more = {"missing": pages.missing} if pages.missing else {}
-        return answers.page_of_orders(found, skipped, most, {**meta, **more})
+        return answers.page_of_orders(found, skipped, most, {**meta, **more}, is_cut=pages.cut)
 
     def page(self, symbol: str, pages: OrderPages, min_usd: Any) -> Flow[Rows[Any] | None]:
         """The next page of orders, newest first; ``None`` if the vendor does not have the exchange."""
@@ -499,12 +500,14 @@ def _totals_row(row: Node, name: str, spellings: tuple[str, ...]) -> dict[str, A
     return {"timestamp": row.member("time", "t").instant(), "symbol": name, **answers.totals(long, short)}
 
 
-def coinglass_pages(symbol: str, exchange: str | None, start: Any, end: Any, max_rows: int | None) -> OrderPages:
+def coinglass_pages(
+    symbol: str, exchange: str | None, start: Any, end: Any, max_rows: int | None, *, patience: float | None = None
+) -> OrderPages:
     """The pages of orders of a coin or a pair, on one exchange or on all that are known."""
     coin_of(symbol)
     most = None if max_rows is None else whole(max_rows, "max_rows", 1, 2**63 - 1)
     names = list(_EXCHANGES) if exchange is None else [exchange]
-    return OrderPages(names, *bounds(start, end), page=_PAGE, most=most, wanted=order_of(symbol))
+    return OrderPages(names, *bounds(start, end), page=_PAGE, most=most, wanted=order_of(symbol), patience=patience)
 
 
 def coinglass_access(api_key: str | None, sides: str, **options: Unpack[VendorOptions]) -> CoinGlassDialect:
@@ -743,7 +746,9 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
-            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused. The
+            service has orders of coins: the search for those of a pair ends after ``timeout`` seconds, or 50 pages, in
+            which there was none; ``meta["more"]`` is then true, and ``iter_orders`` with a start goes on.
 
         Raises
         ------
@@ -796,7 +801,8 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         Returns
         -------
         iterator of dict
-            Rows as dicts; none is lost or given twice where pages meet.
+            Rows as dicts; none is lost or given twice where pages meet. Orders of a pair that is not among 200 pages of
+            its coin need a ``start``.
 
         Raises
         ------

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from liqdata.errors import UnexpectedReply
+from liqdata.calls.arguments import datetime_of
+from liqdata.errors import BadQuery, UnexpectedReply
 
 from .vocabulary import means
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 ORDERS_AT_ONCE = 1000
 """Maximum number of rows of ``orders``, and of those that it skips."""
+_FRUITLESS, _MOST_FRUITLESS = 50, 200
+"""Pages in a row without a wanted order, after which ``orders`` ends, and after which ``iter_orders`` needs a start."""
 
 
 class OrderPages:
@@ -37,6 +41,9 @@ class OrderPages:
         Maximum number of orders.
     wanted : callable, optional
         Whether an order belongs to the answer.
+    patience : float, optional
+        Seconds without a wanted order after which the search in an exchange ends, as it does after 50 such pages; the
+        pages are then ``cut``. Without it, 200 such pages are an error unless ``first`` bounds the search.
     """
 
     def __init__(
@@ -48,11 +55,17 @@ class OrderPages:
         page: int | None,
         most: int | None,
         wanted: Callable[[dict[str, Any]], bool] = lambda _: True,
+        patience: float | None = None,
     ) -> None:
         self.first = first
         self.left = math.inf if most is None else most
         self.missing: list[str] = []
         """The exchanges that the service does not have."""
+        self.cut = False
+        """Whether older orders were not searched to the end."""
+        self._patience = patience
+        self._fruitless = 0
+        self._since = time.monotonic()
         self._wanted = wanted
         self._asked = {name: ExchangePages(first, last, page) for name in exchanges}
         self._waiting: dict[str, deque[dict[str, Any]]] = {name: deque() for name in exchanges}
@@ -86,7 +99,9 @@ class OrderPages:
             name = self.exchange
             # A service that ignores the exchange of a request would send the same orders for each of several.
             fresh = (row for row in self._asked[name].accept(page) if self.is_alone or row["exchange"] == name)
-            self._waiting[name].extend(filter(self._wanted, fresh))
+            wanted = list(filter(self._wanted, fresh))
+            self._waiting[name].extend(wanted)
+            self._search(name, found=bool(wanted))
             self._next()
         found: list[dict[str, Any]] = []
         while self.left > 0 and not self.exchange:
@@ -97,6 +112,29 @@ class OrderPages:
             self.left -= 1
             self._next()
         return found
+
+    def _search(self, name: str, *, found: bool) -> None:
+        """Count the pages without a wanted order, and end the search in an exchange that has too many."""
+        pages = self._asked[name]
+        if found or pages.done:
+            self._fruitless = 0
+            self._since = time.monotonic() if found else self._since
+            return
+        self._fruitless += 1
+        back = pages.end or 0
+        if self._patience is None:
+            if self._fruitless >= _MOST_FRUITLESS and self.first is None:
+                msg = (
+                    f"start: is not given, and {self._fruitless} pages of {name} have no such order, back to "
+                    f"{datetime_of(back):%Y-%m-%dT%H:%MZ}; allowed: a start, which bounds the search"
+                )
+                raise BadQuery(msg, parameter="start")
+        elif self._fruitless >= _FRUITLESS or time.monotonic() - self._since > self._patience:
+            # Older orders of the others would not be the next ones.
+            self.cut, self._fruitless, pages.done = True, 0, True
+            for one, asked in self._asked.items():
+                asked.first = back if asked.first is None else max(asked.first, back)
+                self._waiting[one] = deque(row for row in self._waiting[one] if row["timestamp"] >= back)
 
 
 class ExchangePages:

@@ -752,6 +752,49 @@ def test_orders_of_a_coin_are_those_of_all_exchanges_newest_first_and_say_whethe
     assert "more" not in repr(last)
 
 
+def endless(seconds=0.0):
+    """Orders of ETHUSDT at every second of the past, on each exchange."""
+    moment = time.time_ns() // 10**9 * 1000
+
+    def glass_page(query):
+        time.sleep(seconds)
+        end = min(int(query.get("end_time", moment)), moment) // 1000 * 1000
+        order = {"exchange_name": query["exchange"], "symbol": "ETHUSDT", "price": 2000, "usd_value": 1, "side": 1}
+        return replies.glass([{**order, "time": end - place * 1000} for place in range(200)])
+
+    def ank_page(query):
+        end = min(int(query.get("endTime", moment)), moment) // 1000 * 1000
+        order = {"exchangeName": query["exchange"], "contractCode": "ETHUSDT", "posSide": "long", "amount": 1}
+        rows = [{**order, "price": 1, "tradeTurnover": 1, "ts": end - place * 1000} for place in range(200)]
+        return {"success": True, "code": "1", "data": rows}
+
+    return {f"{ROOT}order": glass_page, "/api/liquidation/orders": ank_page}
+
+
+@pytest.mark.parametrize("name", ["CoinGlass", "CoinAnk"])
+def test_the_search_for_orders_of_a_rare_pair_ends(name):
+    with serving(endless()) as double:
+        service = getattr(vendors, name)(KEY, base_url=double.url)
+        rows = service.orders("ETHUSDC", "binance", limit=3)
+        asked = len(double.asked)
+        bounded = service.orders("ETHUSDC", "binance", limit=3, start="-5m")
+        several = service.orders("ETHUSDT", limit=30)
+        with pytest.raises(liqdata.BadQuery, match="start: is not given, and 200 pages of binance have no such order"):
+            next(service.iter_orders("ETHUSDC", "binance"))
+        assert list(service.iter_orders("ETHUSDC", "binance", start="-5m")) == []
+    assert (len(rows), rows.meta["more"], asked <= 50) == (0, True, True)
+    assert "more with iter_orders" in repr(rows)
+    assert (len(bounded), bounded.meta["more"]) == (0, False)
+    assert (len(several), several.meta["more"]) == (30, True)
+
+
+def test_the_search_for_orders_of_a_rare_pair_ends_in_time():
+    begin = time.monotonic()
+    with serving(endless(0.2)) as double, glass(double, timeout=0.5) as service:
+        rows = service.orders("ETHUSDC", "binance")
+    assert (rows.meta["more"], time.monotonic() - begin < 5) == (True, True)
+
+
 def test_a_map_of_hyblock_has_the_levels_of_its_range():
     level = {"size": 5, "price": 1900, "leverage": "25", "side": "long", "timestamp": replies.T}
     rows = [{**level, "creationDate": replies.T - hours * 3600} for hours in (1, 23, 25, 200)]
