@@ -40,6 +40,8 @@ EXCHANGES = ("exchange", "long_usd", "short_usd", "total_usd", "cnt")
 COINS = ("coin", "long_usd", "short_usd", "total_usd", "cnt")
 BARS = ("symbol", "timestamp", "closes_at", "open", "high", "low", "close", "volume", "interval")
 USD_BARS = ("symbol", "timestamp", "closes_at", "open", "high", "low", "close", "volume_usd", "interval")
+EXCHANGE_BARS = ("symbol", "exchange", *BARS[1:])
+BOTH_VOLUMES = (*EXCHANGE_BARS[:-1], "volume_usd", "interval")
 OPEN_INTEREST = ("symbol", "exchange", "timestamp", "closes_at", "open_interest_usd")
 
 

@@ -181,16 +181,18 @@ class CoinalyzeDialect(Dialect):
             made = answers.added_up(made, markets.coin)
         return answers.history(made, {**meta, "units": "usd"})
 
-    def bars(self, symbol: Any, **asked: Any) -> Flow[Rows[Any]]:
+    def bars(self, symbol: Any, exchange: str | None, **asked: Any) -> Flow[Rows[Any]]:
         """Price bars by market."""
+        _check(asked)
+        markets = yield from self._markets(symbol, exchange)
 
         def read(point: Node, name: str, at: int, step: int) -> dict[str, Any]:
             prices = (point.member(part).price() for part in ("o", "h", "l", "c"))
-            return answers.bar(name, at, step, *prices, volume=float(point.member("v").amount()))
+            made = answers.bar(name, at, step, *prices, volume=float(point.member("v").amount()))
+            return {**made, "exchange": markets.exchanges.get(name)}
 
-        markets = Markets(symbols_of(symbol), None, {})
         made, meta = yield from self._series("/ohlcv-history", markets=markets, **asked, read=read)
-        return answers.rows(answers.BARS, made, {**meta, "volume": "in the unit of the market"})
+        return answers.rows(answers.EXCHANGE_BARS, made, {**meta, "volume": "in the unit of the market"})
 
     def open_interest(self, symbol: Any, exchange: str | None, **asked: Any) -> Flow[Rows[Any]]:
         """Open interest in USD by market."""
@@ -330,8 +332,9 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
 
     def bars(
         self,
-        symbol: str | Sequence[str],
+        symbol: str | Sequence[str] = "BTC",
         *,
+        exchange: str | None = None,
         interval: CoinalyzeInterval | timedelta = "1h",
         start: Bound | None = None,
         end: Bound | None = None,
@@ -342,7 +345,10 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
         Parameters
         ----------
         symbol : str or sequence of str
-            Markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each counts as one request.
+            Coin, such as ``BTC``, or pair; or markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each market counts as
+            one request, and the list of markets is asked for once.
+        exchange : str, optional
+            Only the markets of a coin on this exchange.
         interval : str or timedelta
             Length of a period.
         start, end : int, datetime, str or timedelta, optional
@@ -353,9 +359,9 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume`` (in the
-            unit of the market), ``interval``, oldest first. Only closed bars, as everywhere; ``end`` is when the last
-            one closes at most.
+            ``symbol`` (the market), ``exchange``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``,
+            ``close``, ``volume`` (in the unit of the market), ``interval``, oldest first; ``exchange`` is missing for
+            given markets. Only closed bars, as everywhere; ``end`` is when the last one closes at most.
 
         Raises
         ------
@@ -369,15 +375,14 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
         >>> from liqdata import vendors
         >>> with vendors.Coinalyze("key") as service:
         ...     try:
-        ...         service.bars("BTC")
+        ...         service.bars("BTC", interval="2m")
         ...     except ValueError as error:
         ...         print(error)
-        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
-        codes), or several
+        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '2h', '4h', '6h', '12h', '1d'
         """
         refuse_others("Coinalyze", "bars", others)
         return self._run(
-            self._dialect.bars(symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
+            self._dialect.bars(symbol, exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000))
         )
 
     def open_interest(

@@ -85,6 +85,7 @@ _SIDES_READ = {
     "position": "1 is a long, 2 is a short (documents of the WebSocket)",
 }
 _ROOT = "/api/futures"
+_VOLUME_PLACES = 8
 _QTY_PLACES = Decimal(1).scaleb(-12)
 _UNDECIDED = 0.05  # shares of long USD that differ by less do not decide which side is which
 _CELLS = {
@@ -433,16 +434,20 @@ class CoinGlassDialect(Dialect):
         """Price bars of a pair."""
         first, last = bounds(start, end)
         step, theirs = period(interval, _INTERVALS)
+        ours, _ = exchange_of(exchange, _EXCHANGES)
 
         def read(row: Node, name: str) -> dict[str, Any]:
-            prices = (row.member(part).price() for part in ("open", "high", "low", "close"))
-            volume = float(row.member("volume_usd").amount())
-            return answers.bar(name, row.member("time").instant(), step, *prices, volume_usd=volume)
+            prices = [row.member(part).price() for part in ("open", "high", "low", "close")]
+            usd = float(row.member("volume_usd").amount())
+            volume = round(2 * usd / (prices[1] + prices[2]), _VOLUME_PLACES)
+            made = answers.bar(name, row.member("time").instant(), step, *prices, volume=volume, volume_usd=usd)
+            return {**made, "exchange": ours}
 
         made, reply, about = yield from self._series(
             "price/history", symbol, exchange, theirs, first=first, last=last, read=read
         )
-        return answers.rows(answers.USD_BARS, made, self._meta(reply, **about, units="usd"))
+        meta = self._meta(reply, **about, units="usd", volume="volume_usd / the middle of the range, 8 decimal places")
+        return answers.rows(answers.BOTH_VOLUMES, made, meta)
 
     def open_interest(self, symbol: str, exchange: str, interval: Any, start: Any, end: Any) -> Flow[Rows[Any]]:
         """Open interest of a pair in USD."""
@@ -881,7 +886,9 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
             self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
 
-    def coins(self, range: Window = "24h", limit: int | None = None, *, exchange: str = "binance") -> Rows[Any]:
+    def coins(
+        self, range: Window = "24h", limit: int | None = None, *, exchange: str = "binance", **others: Any
+    ) -> Rows[Any]:
         """Coins by liquidated USD on one exchange, largest first.
 
         Parameters
@@ -891,12 +898,15 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         limit : int, optional
             Maximum number of rows.
         exchange : str
-            The exchange.
+            The exchange, by default Binance alone: the service has no ranking over all exchanges.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``coin``, ``long_usd``, ``short_usd``, ``total_usd`` (USD); ``cnt`` is missing.
+            ``coin``, ``long_usd``, ``short_usd``, ``total_usd`` (USD); ``cnt`` is missing. ``meta["exchange"]`` is the
+            exchange.
 
         Raises
         ------
@@ -915,9 +925,10 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
         """
+        refuse_others("CoinGlass", "coins", others)
         return self._run(self._dialect.coins(range=range, limit=limit, exchange=exchange))
 
-    def exchanges(self, range: Window = "24h", *, symbol: str | None = None) -> Rows[Any]:
+    def exchanges(self, range: Window = "24h", *, symbol: str | None = None, **others: Any) -> Rows[Any]:
         """Liquidated USD by exchange, largest first.
 
         Parameters
@@ -926,6 +937,8 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
             Rolling window that ends now.
         symbol : str, optional
             Only this coin.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -950,6 +963,7 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
         """
+        refuse_others("CoinGlass", "exchanges", others)
         return self._run(self._dialect.exchanges(range=range, symbol=symbol))
 
     def bars(
@@ -980,8 +994,10 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume_usd``,
-            ``interval``, oldest first. Only closed bars, as everywhere; ``end`` is when the last one closes at most.
+            ``symbol``, ``exchange``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``,
+            ``volume`` (base units: ``volume_usd`` at the middle of the bar's range, as in its CSV files),
+            ``volume_usd`` (as sent), ``interval``, oldest first. Only closed bars, as everywhere; ``end`` is when the
+            last one closes at most.
 
         Raises
         ------

@@ -201,7 +201,7 @@ def test_coinalyze_asks_for_usd_and_names_what_is_left_out():
         with pytest.raises(liqdata.Refused, match="left out"):
             service.history(market)
         with pytest.raises(liqdata.BadQuery, match="a market of Coinalyze"):
-            service.bars("BTC")
+            service.bars([market, "BTC"])
     asked = double.asked[0][1]
     assert (asked["convert_to_usd"], asked["interval"], asked["from"]) == ("true", "5min", str(replies.T))
     assert (rows[0]["long_usd"], rows[0]["total_usd"], rows[0]["timestamp"]) == (
@@ -570,7 +570,7 @@ def test_the_history_of_a_coin_is_its_sum_over_markets_from_start_to_end(name):
 
 def cells(at):
     """A row of CoinGlass or Hyblock for any question that has periods."""
-    prices = dict.fromkeys(("open", "high", "low"), 2000) | {"close": 2000 + (at - START) // HOUR, "volume_usd": 5}
+    prices = {"open": 2000, "high": 2100, "low": 1900, "close": 2000 + (at - START) // HOUR, "volume_usd": 5}
     totals = {f"aggregated_{side}_liquidation_usd": 1 for side in ("long", "short")}
     order = {"exchange_name": "OKX", "symbol": "ETHUSDT", "price": 2000, "usd_value": 1, "side": 1}
     block = {"openDate": at // 1000, "longLiquidation": 1, "shortLiquidation": 1}
@@ -681,6 +681,70 @@ def test_a_market_knows_the_open_interest_of_a_vendor_from_the_end_of_its_period
         assert known["timestamp"].astype("int64").tolist() == [START + place * HOUR for place in range(4)]
         assert known[-1]["open_interest"] == pytest.approx(2002 / 2000)  # the close of the hour before
     assert list(markets[0].open_interest("ETH", as_of=START + 3 * HOUR)) == list(known)
+
+
+def test_a_misspelt_exchange_is_refused_and_an_unknown_one_is_sent_with_a_warning():
+    with serving({}) as double, glass(double) as service:
+        asks = [
+            lambda name: service.history("ETH", exchange=name),
+            lambda name: service.history("ETH", exchange=["okx", name]),
+            lambda name: service.orders("ETH", name),
+            lambda name: list(service.iter_orders("ETH", name)),
+            lambda name: service.bars("ETH", exchange=name),
+            lambda name: service.coins(exchange=name),
+            lambda name: vendors.CoinAnk(KEY, base_url=double.url).liqmap("ETH", exchange=name),
+            lambda name: vendors.Hyblock("id", "secret", KEY, base_url=double.url).heatmap("ETH", exchange=name),
+            lambda name: vendors.DataMaxi(KEY, base_url=double.url).liqmap("ETH", exchange=name),
+            lambda name: vendors.Velo(KEY, base_url=double.url).history("ETH", exchange=name),
+        ]
+        for ask in asks:
+            for name, meant in {"binanse": "binance", "Bybt": "bybit"}.items():
+                with pytest.raises(liqdata.BadQuery, match=f"exchange: '{name}' is unknown; did you mean '{meant}'?"):
+                    ask(name)
+        with pytest.raises(liqdata.BadQuery, match=r"symbol: \['BTC', 'ETH'\] is a list; allowed: one coin"):
+            service.history(["BTC", "ETH"])
+        assert {path for path, *_ in double.asked} <= {"/oauth2/token"}
+    with (
+        serving({f"{ROOT}aggregated-history": replies.glass([])}) as double,
+        glass(double) as service,
+        pytest.warns(UserWarning, match="exchange: 'Bitunix' is not among the known names, .* it is sent as it is"),
+    ):
+        service.history("ETH", exchange="Bitunix")
+    assert double.asked[0][1]["exchange_list"] == "Bitunix"
+
+
+def test_parameters_of_other_sources_and_other_libraries_are_named():
+    with serving({}) as double, glass(double) as service:
+        for ask in (service.history, service.orders, service.coins, service.exchanges, service.maxpain):
+            subject = {} if ask in {service.coins, service.exchanges} else {"symbol": "ETH"}
+            with pytest.raises(
+                liqdata.BadQuery, match=r"as_of: CoinGlass cannot answer .* allowed: leaving as_of= out"
+            ):
+                ask(**subject, as_of="2026-01-01")
+        with pytest.raises(liqdata.BadQuery, match="source: CoinGlass cannot answer history by it"):
+            service.history("ETH", source="coinglass")
+        for name, meant in {"timeframe": "interval", "since": "start", "exchnge": "exchange"}.items():
+            with pytest.raises(TypeError, match=rf"history\(\) .* '{name}'; did you mean '{meant}'"):
+                service.history("ETH", **{name: "1h"})
+    assert double.asked == []
+
+
+def test_bars_of_vendors_are_bars_of_a_market(tmp_path):
+    span = {"start": START, "end": START + 4 * HOUR}
+    with serving(WIDE) as double, glass(double) as service, vendors.Coinalyze(KEY, base_url=double.url) as other:
+        bars, markets = service.bars("ETH", exchange="okx", **span), other.bars("ETH", **span)
+        given = other.bars("ETHUSDT_PERP.A", **span)
+    assert [row["volume"] for row in bars] == [round(5 / 2000, 8)] * 4
+    bars.to_csv(tmp_path / "bars.csv")
+    liqdata.ingest(tmp_path / "archive", bars=bars)
+    for market in (
+        liqdata.Market(bars=bars), liqdata.open(tmp_path / "archive"), liqdata.read(tmp_path / "bars.csv"),
+    ):  # fmt: skip
+        assert [(bar["close"], bar["volume"]) for bar in market.bars("ETH")] == [
+            (row["close"], row["volume"]) for row in bars
+        ]
+    assert {(row["symbol"], row["exchange"]) for row in markets} == {("ETHUSDT_PERP.A", "binance")}
+    assert [row["close"] for row in given] == [row["close"] for row in liqdata.Market(bars=given).bars("ETH")]
 
 
 def test_a_pair_is_never_answered_with_the_sum_of_its_coin():
