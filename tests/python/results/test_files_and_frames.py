@@ -11,6 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import liqdata
+from liqdata import cli
 
 SAID = ("units", "view", "simulated")
 
@@ -200,6 +201,16 @@ def test_orders_say_whether_more_match(market):
     assert "more" not in repr(whole)
 
 
+def test_the_shell_says_that_more_orders_match(capfd, market):
+    every = len(market.orders("BTC", start="-1d", limit=1000))
+    said = "more orders match: a larger --limit or --all has them\nsimulated market\n"
+    for options, more in (([], True), (["--start=-1d"], True), (["--start=-1d", "--limit", str(every)], False)):
+        assert cli.main(["orders", "BTC", "--demo", "--limit", "2", "--csv", *options]) == 0
+        shown, errors = capfd.readouterr()
+        assert len(shown.splitlines()) == 1 + (2 if more else every)
+        assert errors == (said if more else "simulated market\n")
+
+
 def test_weeks_begin_on_mondays_and_months_on_their_first_day(market):
     with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
         for source in (market, client):
@@ -233,3 +244,9 @@ def test_a_comparison_has_the_range_of_its_maps(market):
     maps = [market.liqmap("BTC", "7d"), market.liqmap("BTC", "7d", model=2)]
     assert liqdata.compare(maps).range == "7d"
     assert liqdata.compare([market, market], range="3d").range == "3d"
+    assert liqdata.compare([*maps, market], range="1w").range == "1w"
+    assert liqdata.compare([market.liqmap("BTC", "1d"), market.heatmap("BTC", "24h")]).range == "1d"
+    assert liqdata.compare([*maps, market.liqmap("BTC", "3d")]).range == "7d, 3d"
+    for others in ([], [market]):
+        with pytest.raises(liqdata.BadQuery, match="range: '1d' is not that of the given map 'b'; allowed: '7d'"):
+            liqdata.compare(dict(zip("abc", [market.liqmap("BTC", "1d"), *maps, *others], strict=False)), range="1d")

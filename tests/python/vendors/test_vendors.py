@@ -713,6 +713,29 @@ def test_a_misspelt_exchange_is_refused_and_an_unknown_one_is_sent_with_a_warnin
     assert double.asked[0][1]["exchange_list"] == "Bitunix"
 
 
+def test_a_misspelt_class_is_named():
+    with pytest.raises(AttributeError, match="has no attribute 'Coinglass'; did you mean 'CoinGlass'"):
+        vendors.Coinglass  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'Laevitas'; allowed: AsyncCoinAnk, "):
+        vendors.Laevitas  # noqa: B018
+
+
+def test_orders_with_sides_read_by_the_client_are_accepted_and_files_with_numbers_are_not(tmp_path):
+    with serving({f"{ROOT}order": replies.ORDERS}) as double:
+        for sides in ("documented", "position"):
+            rows = glass(double, sides=sides).orders("ETH", "binance")
+            liqdata.ingest(tmp_path / sides, orders=rows)
+            rows.to_csv(tmp_path / f"{sides}.csv")
+            for market in (liqdata.open(tmp_path / sides), liqdata.read(tmp_path / f"{sides}.csv")):
+                found = market.orders("ETH", start=rows[-1]["timestamp"])
+                assert [row["side"] for row in found] == [row["side"] for row in rows]
+    order = replies.ORDERS["data"][0]
+    lines = [",".join(order), ",".join(map(str, order.values()))]
+    (tmp_path / "numbers.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(liqdata.BadQuery, match="a side with two documented meanings"):
+        liqdata.read(tmp_path / "numbers.csv")
+
+
 def test_parameters_of_other_sources_and_other_libraries_are_named():
     with serving({}) as double, glass(double) as service:
         for ask in (service.history, service.orders, service.coins, service.exchanges, service.maxpain):
