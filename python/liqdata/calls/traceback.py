@@ -65,6 +65,8 @@ def public_methods(kind: C) -> C:
     for name, member in list(vars(kind).items()):
         if isinstance(member, FunctionType) and (not name.startswith("_") or name in {"__init__", "__getitem__"}):
             setattr(kind, name, public_call(member))
+        elif isinstance(member, staticmethod) and not name.startswith("_"):
+            setattr(kind, name, staticmethod(public_call(member.__func__)))
     return kind
 
 
@@ -130,6 +132,25 @@ _ELSEWHERE = {
 }
 
 
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """Suggest what a name of another library is called here, else the most similar name.
+
+    Parameters
+    ----------
+    name : str
+        The unknown name.
+    names : iterable of str
+        The known names.
+
+    Returns
+    -------
+    str
+        Such as ``"; did you mean 'interval'?"``; empty if no name is similar.
+    """
+    every = list(names)
+    return _meant(name, every) or nearest(name, every)
+
+
 def _meant(name: str, names: Iterable[str]) -> str:
     """Suggest what a name of another library is called here; empty if it is unknown."""
     known = set(names)
@@ -143,7 +164,7 @@ def _unknown_attribute(self: object, name: str) -> object:
     if hasattr(kind, name):  # a property that raised AttributeError: raise its own error again
         return object.__getattribute__(self, name)
     names = [] if name.startswith("_") else [one for one in dir(self) if not one.startswith("_")]
-    near = _meant(name, names) or nearest(name, names)
+    near = suggestion(name, names)
     msg = f"{kind.__name__!r} object has no attribute {name!r}{near}"
     raise AttributeError(msg)
 
@@ -208,9 +229,7 @@ def _add_allowed_parameters(error: TypeError, function: FunctionType) -> None:
     message, code = str(error).replace(function.__qualname__, function.__name__), function.__code__
     allowed = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
     if unknown := re.search(r"unexpected keyword argument '(\w+)'", message):
-        message += (
-            _meant(unknown[1], allowed) or nearest(unknown[1], allowed) or f"; allowed: {', '.join(allowed) or 'none'}"
-        )
+        message += suggestion(unknown[1], allowed) or f"; allowed: {', '.join(allowed) or 'none'}"
     elif re.search(r"takes .* positional argument", message):
         positional = allowed[: code.co_argcount - (code.co_varnames[:1] == ("self",))]
         keyword = [f"{name}=" for name in allowed[len(positional) :]]

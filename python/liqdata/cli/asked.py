@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from .output.formats import Form
     from .source import Source
 
-__all__ = ["Asked", "ask", "check", "method_of", "print_caveats"]
+__all__ = ["MORE", "Asked", "ask", "check", "method_of", "print_caveats"]
 
 # Endpoints with realised data. Their time range ends at *now*, unless the query has a start or an end.
 REALISED = frozenset(
     {"overview", "coins", "exchanges", "largest", "orders", "chart", "undercount", "history", "cascades", "gaps"}
 )
+
+
+MORE = "more orders match: a larger --limit or --all has them"
 
 
 class Asked(NamedTuple):
@@ -77,7 +80,7 @@ def check(method: Callable[..., Any], asked: Asked) -> None:
 
 
 def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
-    """Print remarks on an answer on standard error: old data, simulated data, coverage.
+    """Print remarks on an answer on standard error: old data, simulated data, coverage, more orders.
 
     Parameters
     ----------
@@ -96,6 +99,9 @@ def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
     meta = getattr(answer, "meta", None) or {}
     if meta.get("covered") == 0 and not _has_window(asked):
         print("no part of the period is covered: zeros and missing rows mean unknown", file=sys.stderr)
+    if meta.get("more", False) is not False:
+        possibly = "" if meta["more"] else "possibly "
+        print(f"{possibly}{MORE}", file=sys.stderr)
     if asked.source.demo:
         print("simulated market", file=sys.stderr)
     elif not asked.source.here and origin_of(of, None).simulated:

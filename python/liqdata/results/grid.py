@@ -152,7 +152,7 @@ class Grid:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        mine = (entry.name for entry in fields(cast("DataclassInstance", self)) if entry.compare)
+        mine = ["units", *(one.name for one in fields(cast("DataclassInstance", self)) if one.compare)]
         return all(_equal(getattr(self, name), getattr(other, name)) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]  # compared by value, so not hashable

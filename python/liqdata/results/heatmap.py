@@ -14,7 +14,7 @@ from liqdata.calls.arguments import instant
 from liqdata.calls.traceback import public_methods
 from liqdata.errors import BadQuery
 
-from .frames import as_pandas, attributes, cells, labels, stated
+from .frames import amounts, as_pandas, attributes, labels, prices, stated, twice
 from .grid import Grid, documented, instants
 from .json_form import numbers
 from .members import HeatmapGridMembers
@@ -32,11 +32,28 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
     from liqdata.frames.price import Price
-    from liqdata.types import BarRow, Instant
+    from liqdata.types import BarRow, Instant, Units, View
 
     from .rows import Rows
 
 __all__ = ["Heatmap"]
+
+
+_RANGES = ("12h", "24h", "3d", "7d", "2w", "1M", "3M", "6M", "1y", "2y", "all")
+_MODELS = (0, 1, 2, 3)
+
+
+def _time(column: Any) -> int:
+    """The instant of a column, epoch milliseconds."""
+    try:
+        found = instant(column, "frame")
+    except BadQuery as error:
+        msg = str(error).removeprefix("frame: ")
+        raise BadQuery(f"frame: the column {msg}", parameter="frame") from None
+    if found is None or found < 0 or _core.time_unit(found) != "milliseconds":
+        msg = f"frame: the column {column!r} is not the time of a heatmap; allowed: instants of the last decades"
+        raise BadQuery(msg, parameter="frame")
+    return found
 
 
 @public_methods
@@ -64,7 +81,7 @@ class Heatmap(Grid, HeatmapGridMembers):
     matrix : numpy.ndarray
         Amount per cell in :attr:`units`, shape (P, T), float64, C order. NaN marks a cell that the service left empty.
     meta : dict
-        Source, as_of, simulated, age, view and more. Ignored by ``==``.
+        Source, as_of, simulated, age, view and more. Ignored by ``==``, but for :attr:`units`.
     parted : tuple of numpy.ndarray, optional
         Four arrays of shape (T,), one value per column: the row that separates longs from shorts, the long and the
         short amount in this row, and the price at the end of the column. :attr:`long`, :attr:`short`, :attr:`low` and
@@ -256,22 +273,31 @@ class Heatmap(Grid, HeatmapGridMembers):
         model: int | None = None,
         updated_at: Instant | None = None,
         current_price: float | None = None,
+        units: Units | None = None,
+        view: View | None = None,
+        simulated: bool | None = None,
     ) -> Heatmap:
         """Make a heatmap of a frame, the inverse of :meth:`to_frame`.
 
         Parameters
         ----------
         frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            As of :meth:`to_frame`: a column for each time (a datetime or ISO 8601 text), and the prices as the index or
-            as a column ``price``.
+            As of :meth:`to_frame`, in any order: a column for each time (a datetime, epoch milliseconds or ISO 8601
+            text), and the prices as the index or as a column ``price``. NaN is an empty cell.
         symbol, range : str, optional
-            Those of the heatmap; by default what ``frame.attrs`` says. Frames of polars have no attributes.
+            Those of the heatmap; by default what ``frame.attrs`` says. Frames of polars and of CSV have no attributes.
         model : int, optional
-            The model, by default as above.
+            The model, by default as above; 0 if the service does not say it.
         updated_at : int, datetime or str, optional
             Time of the last input, by default as above.
         current_price : float, optional
-            The price, by default as above.
+            The price, by default as above; NaN if it is unknown.
+        units : {"usd", "relative"}, optional
+            The :attr:`units`, by default as above.
+        view : {"exposed", "expected", "measured"}, optional
+            The :attr:`view`, by default as above, or unknown.
+        simulated : bool, optional
+            Whether the market is simulated, by default as above.
 
         Returns
         -------
@@ -282,7 +308,8 @@ class Heatmap(Grid, HeatmapGridMembers):
         Raises
         ------
         BadQuery
-            For what is not such a frame, and for an attribute that is neither in the frame nor given.
+            For what is not such a frame, for an attribute that is neither in the frame nor given, and for a value that
+            is not allowed.
 
         Examples
         --------
@@ -292,31 +319,40 @@ class Heatmap(Grid, HeatmapGridMembers):
         True
         """
         import numpy as np
+        import pandas as pd
 
         wide = as_pandas(frame)
         attrs = wide.attrs
         if "price" in wide.columns:
             wide = wide.set_index("price")
-        try:
-            times = [instant(one, "frame") for one in wide.columns]
-        except BadQuery as error:
-            msg = str(error).removeprefix("frame: ")
-            raise BadQuery(f"frame: the column {msg}", parameter="frame") from None
-        wide.attrs = attrs
+        elif isinstance(wide.index, pd.RangeIndex):
+            msg = (
+                "frame: has no prices, its rows are only numbered; allowed: the prices as the index or a column 'price'"
+            )
+            raise BadQuery(msg, parameter="frame")
         given = {
             "symbol": symbol, "range": range, "model": model, "updated_at": updated_at,
-            "current_price": current_price,
+            "current_price": current_price, "units": units, "view": view, "simulated": simulated,
         }  # fmt: skip
-        found = stated(wide, given, given)
+        wide.attrs = attrs
+        found = stated(wide, given, _RANGES)
+        if isinstance(found["model"], bool) or found["model"] not in _MODELS:
+            msg = f"model: {found['model']!r} is not allowed; allowed: {', '.join(map(repr, _MODELS))}"
+            raise BadQuery(msg, parameter="model")
+        levels, times = prices(wide.index), np.array([_time(one) for one in wide.columns], dtype="datetime64[ms]")
+        matrix = amounts(wide.to_numpy(), "time", is_sparse=True)
+        rows, columns = np.argsort(levels, kind="stable"), np.argsort(times, kind="stable")
+        twice(levels[rows], "the price")
+        twice(times[columns], "the time")
         return Heatmap(
             symbol=found["symbol"],
             range=found["range"],
             model=int(found["model"]),
             updated_at=found["updated_at"],
             current_price=found["current_price"],
-            prices=cells(wide.index, "price"),
-            times=np.array(times, dtype="datetime64[ms]"),
-            matrix=cells(wide.to_numpy(), "time"),
+            prices=levels[rows],
+            times=times[columns],
+            matrix=np.ascontiguousarray(matrix[rows][:, columns]),
             meta=labels(found),
             step=found.get("step"),
         )

@@ -15,7 +15,7 @@ from liqdata.calls.arguments import millis_of, number
 from liqdata.calls.traceback import public_methods
 from liqdata.errors import BadQuery
 
-from .frames import as_pandas, attributes, cells, labels, stated
+from .frames import amounts, as_pandas, attributes, labels, positive, prices, stated, twice
 from .grid import Grid, documented, instants
 from .json_form import finite, numbers
 from .members import LiquidationMapMembers
@@ -32,9 +32,24 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from liqdata.types import ClusterRow, Instant
+    from liqdata.types import ClusterRow, Instant, Units, View
 
 __all__ = ["LiquidationMap"]
+
+
+_RANGES = ("1d", "7d", "12h", "3d", "1M", "3M", "6M", "1y", "all")
+
+
+def _width(prices: npt.NDArray[np.float64]) -> float:
+    """The width of a bin by the ascending prices of bins, some of which may be left out."""
+    import numpy as np
+
+    steps = np.diff(prices)
+    if steps.size == 0:
+        msg = "bin_width: is not among the attributes of the frame, and one price does not tell; allowed: bin_width="
+        raise BadQuery(msg, parameter="bin_width")
+    shares = steps / steps.min()
+    return float(steps.min()) if np.allclose(shares, np.round(shares), rtol=1e-6, atol=0.0) else math.nan
 
 
 @public_methods
@@ -66,7 +81,7 @@ class LiquidationMap(Grid, LiquidationMapMembers):
     total : numpy.ndarray
         USD of each bin, shape (N,), float64.
     meta : dict
-        Source, as_of, simulated, age, view and more. Ignored by ``==``.
+        Source, as_of, simulated, age, view and more. Ignored by ``==``, but for :attr:`units`.
     fine : tuple, optional
         The grid with narrower bins that :meth:`swept` uses: price of bin 0, width of a bin in log price, index of the
         first bin, index of the first bin above all longs, and USD by leverage and bin, shape (L, M). From a server
@@ -231,6 +246,21 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         frame.attrs.update(attributes(self, bin_width=self.bin_width))
         return frame
 
+    def to_pandas(self) -> pd.DataFrame:
+        """Convert to a pandas frame with one row per bin; the same as :meth:`to_frame`.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> list(liqdata.demo().liqmap("BTC").to_pandas().columns)[:3]
+        ['price', 'side', '2']
+        """
+        return self.to_frame()
+
     @staticmethod
     def from_frame(
         frame: object,
@@ -240,19 +270,32 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         updated_at: Instant | None = None,
         current_price: float | None = None,
         bin_width: float | None = None,
+        units: Units | None = None,
+        view: View | None = None,
+        simulated: bool | None = None,
     ) -> LiquidationMap:
         """Make a map of a frame, the inverse of :meth:`to_frame`.
 
         Parameters
         ----------
         frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            One row per bin with the columns of :meth:`to_frame`. Columns named by whole numbers are tiers.
+            One row per bin with the columns of :meth:`to_frame`, in any order. Columns named by whole numbers are
+            tiers.
         symbol, range : str, optional
-            Those of the map; by default what ``frame.attrs`` says. Frames of polars have no attributes.
+            Those of the map; by default what ``frame.attrs`` says. Frames of polars and of CSV have no attributes.
         updated_at : int, datetime or str, optional
             Time of the last input, by default as above.
-        current_price, bin_width : float, optional
-            The price and the width of a bin, by default as above.
+        current_price : float, optional
+            The price, by default as above; NaN if it is unknown.
+        bin_width : float, optional
+            The width of a bin, by default as above, else the smallest step of the prices if all steps are multiples of
+            it; NaN for bins of several widths.
+        units : {"usd", "relative"}, optional
+            The :attr:`units`, by default as above.
+        view : {"exposed", "expected", "measured"}, optional
+            The :attr:`view`, by default as above, or unknown.
+        simulated : bool, optional
+            Whether the market is simulated, by default as above.
 
         Returns
         -------
@@ -262,7 +305,8 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         Raises
         ------
         BadQuery
-            For what is not such a frame, and for an attribute that is neither in the frame nor given.
+            For what is not such a frame, for an attribute that is neither in the frame nor given, and for a value that
+            is not allowed.
 
         Examples
         --------
@@ -280,25 +324,31 @@ class LiquidationMap(Grid, LiquidationMapMembers):
                 raise BadQuery(msg, parameter="frame")
         given = {
             "symbol": symbol, "range": range, "updated_at": updated_at, "current_price": current_price,
-            "bin_width": bin_width,
+            "bin_width": bin_width, "units": units, "view": view, "simulated": simulated,
         }  # fmt: skip
-        found = stated(bins, given, given)
+        found = stated(bins, given, _RANGES, ("bin_width",))
         sides = np.array([str(side).lower() for side in bins["side"]], dtype=np.str_)
         if wrong := set(sides.tolist()) - {"long", "short", "unknown"}:
             msg = f"frame: the column 'side' has {min(wrong)!r}; allowed: LONG, SHORT or UNKNOWN"
             raise BadQuery(msg, parameter="frame")
-        tiers = [name for name in bins.columns if str(name).isascii() and str(name).isdigit()]
+        tiers = {int(name): name for name in bins.columns if str(name).isascii() and str(name).isdigit()}
+        levels = prices(bins["price"])
+        order = np.lexsort((sides, levels))
+        for side in np.unique(sides):
+            twice(levels[order][sides[order] == side], f"a bin of {str(side).upper()} at the price")
+        width = positive(found["bin_width"], "bin_width") if "bin_width" in found else _width(np.unique(levels))
+        columns = [amounts(bins[name], str(name))[order] for name in tiers.values()]
         return LiquidationMap(
             symbol=found["symbol"],
             range=found["range"],
             updated_at=found["updated_at"],
             current_price=found["current_price"],
-            bin_width=float(found["bin_width"]),
-            leverages=np.array([int(name) for name in tiers], dtype=np.int64),
-            prices=cells(bins["price"], "price"),
-            sides=sides,
-            tiers=np.array([cells(bins[name], name) for name in tiers]).T.reshape(len(bins), len(tiers)).copy(),
-            total=cells(bins["total"], "total"),
+            bin_width=width,
+            leverages=np.array(list(tiers), dtype=np.int64),
+            prices=levels[order],
+            sides=sides[order],
+            tiers=np.array(columns).T.reshape(len(bins), len(tiers)).copy(),
+            total=amounts(bins["total"], "total")[order],
             meta=labels(found),
         )
 

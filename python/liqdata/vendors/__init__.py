@@ -38,3 +38,13 @@ __all__ = [
     "Hyblock",
     "Velo",
 ]
+
+
+def __getattr__(name: str) -> object:
+    from difflib import get_close_matches
+
+    known = {one.lower(): one for one in __all__}
+    near = get_close_matches(name.lower(), known, n=1)
+    hint = f"; did you mean {known[near[0]]!r}?" if near else f"; allowed: {', '.join(__all__)}"
+    msg = f"module {__name__!r} has no attribute {name!r}{hint}"
+    raise AttributeError(msg)

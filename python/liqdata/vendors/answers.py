@@ -44,6 +44,8 @@ EXCHANGES = ("exchange", "long_usd", "short_usd", "total_usd", "cnt")
 COINS = ("coin", "long_usd", "short_usd", "total_usd", "cnt")
 BARS = ("symbol", "timestamp", "closes_at", "open", "high", "low", "close", "volume", "interval")
 USD_BARS = ("symbol", "timestamp", "closes_at", "open", "high", "low", "close", "volume_usd", "interval")
+EXCHANGE_BARS = ("symbol", "exchange", *BARS[1:])
+BOTH_VOLUMES = (*EXCHANGE_BARS[:-1], "volume_usd", "interval")
 OPEN_INTEREST = ("symbol", "exchange", "timestamp", "closes_at", "open_interest_usd")
 
 
@@ -64,6 +66,22 @@ def history(made: Sequence[dict[str, Any]], meta: dict[str, Any]) -> Rows[Any]:
     return rows(HISTORY, [{"coin": _core.coin(row["symbol"]), **row} for row in made], meta)
 
 
+def within(made: Iterable[dict[str, Any]], first: int | None, last: int | None, now: int) -> list[dict[str, Any]]:
+    """The rows from ``first`` on and before ``last``, whatever the service counts to a range.
+
+    Of rows that say when they close, only those that closed by ``last`` and by now: an open candle is not finished.
+    """
+    low, high = -math.inf if first is None else first, math.inf if last is None else last
+    end = min(high, now)
+    return [row for row in made if low <= row["timestamp"] < high and row.get("closes_at", end) <= end]
+
+
+def reading(symbol: str, exchange: str | None, start: int, step: int, usd: float) -> dict[str, Any]:
+    """The open interest at the end of a period, which is when it is known."""
+    at = start + step
+    return {"symbol": symbol, "exchange": exchange, "timestamp": at, "closes_at": at, "open_interest_usd": usd}
+
+
 def added_up(made: Iterable[dict[str, Any]], coin: str) -> list[dict[str, Any]]:
     """The totals of all markets of a coin by period, oldest first."""
     periods: dict[int, tuple[Decimal, Decimal]] = {}
@@ -73,9 +91,11 @@ def added_up(made: Iterable[dict[str, Any]], coin: str) -> list[dict[str, Any]]:
     return [{"timestamp": at, "symbol": coin, **totals(*periods[at])} for at in sorted(periods)]
 
 
-def page_of_orders(found: Sequence[dict[str, Any]], offset: int, limit: int, meta: dict[str, Any]) -> Rows[Any]:
-    """A page of orders, which says whether there are more."""
-    return rows(ORDERS, found[offset : offset + limit], {**meta, "more": len(found) > offset + limit})
+def page_of_orders(
+    found: Sequence[dict[str, Any]], offset: int, limit: int, meta: dict[str, Any], *, is_cut: bool
+) -> Rows[Any]:
+    """A page of orders, which says whether there are more, found or not searched."""
+    return rows(ORDERS, found[offset : offset + limit], {**meta, "more": is_cut or len(found) > offset + limit})
 
 
 def _kind(columns: Sequence[str], name: str) -> str:

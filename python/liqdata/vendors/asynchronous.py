@@ -128,8 +128,9 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
 
     async def bars(
         self,
-        symbol: str | Sequence[str],
+        symbol: str | Sequence[str] = "BTC",
         *,
+        exchange: str | None = None,
         interval: CoinalyzeInterval | timedelta = "1h",
         start: Bound | None = None,
         end: Bound | None = None,
@@ -140,7 +141,10 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
         Parameters
         ----------
         symbol : str or sequence of str
-            Markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each counts as one request.
+            Coin, such as ``BTC``, or pair; or markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each market counts as
+            one request, and the list of markets is asked for once.
+        exchange : str, optional
+            Only the markets of a coin on this exchange.
         interval : str or timedelta
             Length of a period.
         start, end : int, datetime, str or timedelta, optional
@@ -151,8 +155,9 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume`` (in the
-            unit of the market), ``interval``, oldest first.
+            ``symbol`` (the market), ``exchange``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``,
+            ``close``, ``volume`` (in the unit of the market), ``interval``, oldest first; ``exchange`` is missing for
+            given markets. Only closed bars, as everywhere; ``end`` is when the last one closes at most.
 
         Raises
         ------
@@ -168,16 +173,15 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
         >>> async def example():
         ...     async with vendors.AsyncCoinalyze("key") as service:
         ...         try:
-        ...             await service.bars("BTC")
+        ...             await service.bars("BTC", interval="2m")
         ...         except ValueError as error:
         ...             print(error)
         >>> asyncio.run(example())
-        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
-        codes), or several
+        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '2h', '4h', '6h', '12h', '1d'
         """
         refuse_others("Coinalyze", "bars", others)
         return await self._run(
-            self._dialect.bars(symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
+            self._dialect.bars(symbol, exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000))
         )
 
     async def open_interest(
@@ -209,8 +213,9 @@ class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its end), oldest
-            first; ``exchange`` is missing for given markets.
+            ``symbol``, ``timestamp`` (end of the period, from which on the reading is known), ``closes_at`` (the same),
+            ``open_interest_usd``, oldest first; ``exchange`` is missing for given markets. The reading of the open
+            period is left out.
 
         Raises
         ------
@@ -395,7 +400,9 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
-            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused. The
+            service has orders of coins: the search for those of a pair ends after ``timeout`` seconds, or 50 pages, in
+            which there was none; ``meta["more"]`` is then true, and ``iter_orders`` with a start goes on.
 
         Raises
         ------
@@ -456,7 +463,8 @@ class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
         Returns
         -------
         iterator of dict
-            Rows as dicts; none is lost or given twice where pages meet.
+            Rows as dicts; none is lost or given twice where pages meet. Orders of a pair that is not among 200 pages of
+            its coin need a ``start``.
 
         Raises
         ------
@@ -773,7 +781,9 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
-            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused. The
+            service has orders of coins: the search for those of a pair ends after ``timeout`` seconds, or 50 pages, in
+            which there was none; ``meta["more"]`` is then true, and ``iter_orders`` with a start goes on.
 
         Raises
         ------
@@ -831,7 +841,8 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         Returns
         -------
         iterator of dict
-            Rows as dicts; none is lost or given twice where pages meet.
+            Rows as dicts; none is lost or given twice where pages meet. Orders of a pair that is not among 200 pages of
+            its coin need a ``start``.
 
         Raises
         ------
@@ -918,7 +929,9 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
             self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
 
-    async def coins(self, range: Window = "24h", limit: int | None = None, *, exchange: str = "binance") -> Rows[Any]:
+    async def coins(
+        self, range: Window = "24h", limit: int | None = None, *, exchange: str = "binance", **others: Any
+    ) -> Rows[Any]:
         """Coins by liquidated USD on one exchange, largest first.
 
         Parameters
@@ -928,12 +941,15 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         limit : int, optional
             Maximum number of rows.
         exchange : str
-            The exchange.
+            The exchange, by default Binance alone: the service has no ranking over all exchanges.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``coin``, ``long_usd``, ``short_usd``, ``total_usd`` (USD); ``cnt`` is missing.
+            ``coin``, ``long_usd``, ``short_usd``, ``total_usd`` (USD); ``cnt`` is missing. ``meta["exchange"]`` is the
+            exchange.
 
         Raises
         ------
@@ -955,9 +971,10 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         >>> asyncio.run(example())
         range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
         """
+        refuse_others("CoinGlass", "coins", others)
         return await self._run(self._dialect.coins(range=range, limit=limit, exchange=exchange))
 
-    async def exchanges(self, range: Window = "24h", *, symbol: str | None = None) -> Rows[Any]:
+    async def exchanges(self, range: Window = "24h", *, symbol: str | None = None, **others: Any) -> Rows[Any]:
         """Liquidated USD by exchange, largest first.
 
         Parameters
@@ -966,6 +983,8 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
             Rolling window that ends now.
         symbol : str, optional
             Only this coin.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -993,6 +1012,7 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         >>> asyncio.run(example())
         range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
         """
+        refuse_others("CoinGlass", "exchanges", others)
         return await self._run(self._dialect.exchanges(range=range, symbol=symbol))
 
     async def bars(
@@ -1023,8 +1043,10 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume_usd``,
-            ``interval``, oldest first.
+            ``symbol``, ``exchange``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``,
+            ``volume`` (base units: ``volume_usd`` at the middle of the bar's range, as in its CSV files),
+            ``volume_usd`` (as sent), ``interval``, oldest first. Only closed bars, as everywhere; ``end`` is when the
+            last one closes at most.
 
         Raises
         ------
@@ -1080,8 +1102,8 @@ class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``exchange``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its
-            end), oldest first.
+            ``symbol``, ``exchange``, ``timestamp`` (end of the period, from which on the reading is known),
+            ``closes_at`` (the same), ``open_interest_usd``, oldest first. The reading of the open period is left out.
 
         Raises
         ------
@@ -1219,7 +1241,7 @@ class AsyncDataMaxi(AsyncVendor[DataMaxiDialect]):
         refuse_others("DataMaxi", "liqmap", others)
         return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, quote=quote))
 
-    async def coins(self, range: DataMaxiWindow = "24h", limit: int | None = None) -> Rows[Any]:
+    async def coins(self, range: DataMaxiWindow = "24h", limit: int | None = None, **others: Any) -> Rows[Any]:
         """Coins by liquidated USD, largest first.
 
         Parameters
@@ -1228,6 +1250,8 @@ class AsyncDataMaxi(AsyncVendor[DataMaxiDialect]):
             Rolling window that ends now.
         limit : int, optional
             Maximum number of rows, 1 to 1000.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -1254,9 +1278,10 @@ class AsyncDataMaxi(AsyncVendor[DataMaxiDialect]):
         >>> asyncio.run(example())
         range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
+        refuse_others("DataMaxi", "coins", others)
         return await self._run(self._dialect.coins(range=range, limit=limit))
 
-    async def exchanges(self, range: DataMaxiWindow = "24h", *, symbol: str | None = None) -> Rows[Any]:
+    async def exchanges(self, range: DataMaxiWindow = "24h", *, symbol: str | None = None, **others: Any) -> Rows[Any]:
         """Liquidated USD by exchange, largest first.
 
         Parameters
@@ -1265,6 +1290,8 @@ class AsyncDataMaxi(AsyncVendor[DataMaxiDialect]):
             Rolling window that ends now.
         symbol : str, optional
             Only this coin.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -1292,6 +1319,7 @@ class AsyncDataMaxi(AsyncVendor[DataMaxiDialect]):
         >>> asyncio.run(example())
         range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
+        refuse_others("DataMaxi", "exchanges", others)
         return await self._run(self._dialect.exchanges(range=range, symbol=symbol))
 
 

@@ -119,14 +119,19 @@ class CoinalyzeDialect(Dialect):
         end: Any,
         now: int,
         read: Any,
+        is_late: bool = False,
         **more: str,
     ) -> Flow[tuple[list[dict[str, Any]], dict[str, Any]]]:
-        """The rows of a path for each market, oldest first."""
+        """The rows of a path for each market, from the start on and before the end, oldest first.
+
+        The timestamp of a row that ``is_late`` is the end of its period, not its start.
+        """
         names = markets.names
         step, theirs = period(interval, _INTERVALS)
-        first, last = bounds(start, end)
-        last = now if last is None else last
-        first = last - _POINTS * step if first is None else first
+        low, high = bounds(start, end)
+        late = step if is_late else 0
+        last = (now if high is None else high) - late
+        first = last - _POINTS * step if low is None else max(low - late, 0)
         made: list[dict[str, Any]] = []
         missing: list[str] = []
         replies: list[Reply] = []
@@ -149,7 +154,8 @@ class CoinalyzeDialect(Dialect):
                     missing.append(one)
                     continue
                 rows = [read(point, one, point.member("t").past(), step) for point in sent[one]]
-                made += sorted(rows, key=lambda row: row["timestamp"])
+                rows.sort(key=lambda row: row["timestamp"])
+                made += answers.within(rows, low, high, reply.answered_at)
         if missing and len(missing) == len(names) and markets.coin is None:
             msg = f"Coinalyze left out {', '.join(map(repr, missing))}: it has no such market, or no data in this time"
             last_body = replies[-1].body[:2048].decode("utf-8", "replace")
@@ -176,16 +182,18 @@ class CoinalyzeDialect(Dialect):
             made = answers.added_up(made, markets.coin)
         return answers.history(made, {**meta, "units": "usd"})
 
-    def bars(self, symbol: Any, **asked: Any) -> Flow[Rows[Any]]:
+    def bars(self, symbol: Any, exchange: str | None, **asked: Any) -> Flow[Rows[Any]]:
         """Price bars by market."""
+        _check(asked)
+        markets = yield from self._markets(symbol, exchange)
 
         def read(point: Node, name: str, at: int, step: int) -> dict[str, Any]:
             prices = (point.member(part).price() for part in ("o", "h", "l", "c"))
-            return answers.bar(name, at, step, *prices, volume=float(point.member("v").amount()))
+            made = answers.bar(name, at, step, *prices, volume=float(point.member("v").amount()))
+            return {**made, "exchange": markets.exchanges.get(name)}
 
-        markets = Markets(symbols_of(symbol), None, {})
         made, meta = yield from self._series("/ohlcv-history", markets=markets, **asked, read=read)
-        return answers.rows(answers.BARS, made, {**meta, "volume": "in the unit of the market"})
+        return answers.rows(answers.EXCHANGE_BARS, made, {**meta, "volume": "in the unit of the market"})
 
     def open_interest(self, symbol: Any, exchange: str | None, **asked: Any) -> Flow[Rows[Any]]:
         """Open interest in USD by market."""
@@ -193,13 +201,11 @@ class CoinalyzeDialect(Dialect):
         markets = yield from self._markets(symbol, exchange)
 
         def read(point: Node, name: str, at: int, step: int) -> dict[str, Any]:
-            return {
-                "symbol": name, "exchange": markets.exchanges.get(name), "timestamp": at, "closes_at": at + step,
-                "open_interest_usd": float(point.member("c").amount()),
-            }  # fmt: skip
+            usd = float(point.member("c").amount())
+            return answers.reading(name, markets.exchanges.get(name), at, step, usd)
 
         made, meta = yield from self._series(
-            "/open-interest-history", markets=markets, **asked, read=read, convert_to_usd="true"
+            "/open-interest-history", markets=markets, **asked, read=read, is_late=True, convert_to_usd="true"
         )
         return answers.rows(answers.OPEN_INTEREST, made, {**meta, "units": "usd"})
 
@@ -327,8 +333,9 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
 
     def bars(
         self,
-        symbol: str | Sequence[str],
+        symbol: str | Sequence[str] = "BTC",
         *,
+        exchange: str | None = None,
         interval: CoinalyzeInterval | timedelta = "1h",
         start: Bound | None = None,
         end: Bound | None = None,
@@ -339,7 +346,10 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
         Parameters
         ----------
         symbol : str or sequence of str
-            Markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each counts as one request.
+            Coin, such as ``BTC``, or pair; or markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each market counts as
+            one request, and the list of markets is asked for once.
+        exchange : str, optional
+            Only the markets of a coin on this exchange.
         interval : str or timedelta
             Length of a period.
         start, end : int, datetime, str or timedelta, optional
@@ -350,8 +360,9 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume`` (in the
-            unit of the market), ``interval``, oldest first.
+            ``symbol`` (the market), ``exchange``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``,
+            ``close``, ``volume`` (in the unit of the market), ``interval``, oldest first; ``exchange`` is missing for
+            given markets. Only closed bars, as everywhere; ``end`` is when the last one closes at most.
 
         Raises
         ------
@@ -365,15 +376,14 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
         >>> from liqdata import vendors
         >>> with vendors.Coinalyze("key") as service:
         ...     try:
-        ...         service.bars("BTC")
+        ...         service.bars("BTC", interval="2m")
         ...     except ValueError as error:
         ...         print(error)
-        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
-        codes), or several
+        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '2h', '4h', '6h', '12h', '1d'
         """
         refuse_others("Coinalyze", "bars", others)
         return self._run(
-            self._dialect.bars(symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
+            self._dialect.bars(symbol, exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000))
         )
 
     def open_interest(
@@ -405,8 +415,9 @@ class Coinalyze(BlockingVendor[CoinalyzeDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its end), oldest
-            first; ``exchange`` is missing for given markets.
+            ``symbol``, ``timestamp`` (end of the period, from which on the reading is known), ``closes_at`` (the same),
+            ``open_interest_usd``, oldest first; ``exchange`` is missing for given markets. The reading of the open
+            period is left out.
 
         Raises
         ------

@@ -175,7 +175,8 @@ class CoinAnkDialect(Dialect):
     ) -> Flow[Rows[Any]]:  # fmt: skip
         """The newest orders of a coin or a pair."""
         most, skipped = whole(limit, "limit", 1, ORDERS_AT_ONCE), whole(offset, "offset", 0, ORDERS_AT_ONCE)
-        pages = coinank_pages(symbol, exchange, start, end, skipped + most + 1)
+        patience = self.access.options["timeout"]
+        pages = coinank_pages(symbol, exchange, start, end, skipped + most + 1, patience=patience)
         found: list[dict[str, Any]] = []
         meta: dict[str, Any] = {}
         while not pages.done:
@@ -183,7 +184,7 @@ class CoinAnkDialect(Dialect):
             meta = page.meta if page is not None else meta
             found += pages.accept(page)
         more = {"missing": pages.missing} if pages.missing else {}
-        return answers.page_of_orders(found, skipped, most, {**meta, **more})
+        return answers.page_of_orders(found, skipped, most, {**meta, **more}, is_cut=pages.cut)
 
     def page(self, symbol: str, pages: OrderPages, side: str | None, min_usd: Any) -> Flow[Rows[Any] | None]:
         """The next page of orders, newest first; ``None`` if the vendor does not have the exchange."""
@@ -225,7 +226,7 @@ class CoinAnkDialect(Dialect):
             until = earlier_end(made, page, first, until)
             if until is None:
                 break
-        wanted = [made[at] for at in sorted(made) if (first or 0) <= at and (last is None or at < last)]
+        wanted = answers.within((made[at] for at in sorted(made)), first, last, reply.answered_at)
         return answers.history(wanted, meta_of(self.access, reply, units="usd"))
 
 
@@ -260,12 +261,14 @@ def _order(row: Node) -> dict[str, Any]:
     }
 
 
-def coinank_pages(symbol: str, exchange: str | None, start: Any, end: Any, max_rows: int | None) -> OrderPages:
+def coinank_pages(
+    symbol: str, exchange: str | None, start: Any, end: Any, max_rows: int | None, *, patience: float | None = None
+) -> OrderPages:
     """The pages of orders of a coin or a pair, on one exchange or on all that are known."""
     coin_of(symbol)
     most = None if max_rows is None else whole(max_rows, "max_rows", 1, 2**63 - 1)
     names = list(_EXCHANGES) if exchange is None else [exchange]
-    return OrderPages(names, *bounds(start, end), page=None, most=most, wanted=order_of(symbol))
+    return OrderPages(names, *bounds(start, end), page=None, most=most, wanted=order_of(symbol), patience=patience)
 
 
 def coinank_access(api_key: str | None, **options: Unpack[VendorOptions]) -> CoinAnkDialect:
@@ -432,7 +435,9 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
-            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused. The
+            service has orders of coins: the search for those of a pair ends after ``timeout`` seconds, or 50 pages, in
+            which there was none; ``meta["more"]`` is then true, and ``iter_orders`` with a start goes on.
 
         Raises
         ------
@@ -490,7 +495,8 @@ class CoinAnk(BlockingVendor[CoinAnkDialect]):
         Returns
         -------
         iterator of dict
-            Rows as dicts; none is lost or given twice where pages meet.
+            Rows as dicts; none is lost or given twice where pages meet. Orders of a pair that is not among 200 pages of
+            its coin need a ``start``.
 
         Raises
         ------

@@ -89,6 +89,7 @@ _SIDES_READ = {
     "position": "1 is a long, 2 is a short (documents of the WebSocket)",
 }
 _ROOT = "/api/futures"
+_VOLUME_PLACES = 8
 _UNDECIDED = 0.05  # shares of long USD that differ by less do not decide which side is which
 _CELLS = {
     "cells": ("liquidation_leverage_data", "liq"),
@@ -254,7 +255,8 @@ class CoinGlassDialect(Dialect):
     ) -> Flow[Rows[Any]]:
         """The newest orders of a coin or a pair."""
         most, skipped = whole(limit, "limit", 1, ORDERS_AT_ONCE), whole(offset, "offset", 0, ORDERS_AT_ONCE)
-        pages = coinglass_pages(symbol, exchange, start, end, skipped + most + 1)
+        patience = self.access.options["timeout"]
+        pages = coinglass_pages(symbol, exchange, start, end, skipped + most + 1, patience=patience)
         found: list[dict[str, Any]] = []
         meta: dict[str, Any] = {}
         while not pages.done:
@@ -262,7 +264,7 @@ class CoinGlassDialect(Dialect):
             meta = page.meta if page is not None else meta
             found += pages.accept(page)
         more = {"missing": pages.missing} if pages.missing else {}
-        return answers.page_of_orders(found, skipped, most, {**meta, **more})
+        return answers.page_of_orders(found, skipped, most, {**meta, **more}, is_cut=pages.cut)
 
     def page(self, symbol: str, pages: OrderPages, min_usd: Any) -> Flow[Rows[Any] | None]:
         """The next page of orders, newest first; ``None`` if the vendor does not have the exchange."""
@@ -356,10 +358,15 @@ class CoinGlassDialect(Dialect):
         first: int | None,
         last: int | None,
         read: Any,
+        later: int = 0,
         **more: str,
     ) -> Flow[tuple[list[dict[str, Any]], Reply, dict[str, Any]]]:
-        """All pages of a series, oldest first."""
+        """All pages of a series from ``first`` on and before ``last``, oldest first.
+
+        The service dates a row ``later`` milliseconds before its timestamp.
+        """
         about, query = self._about(symbol, exchange)
+        low = first
         name = str(about.get("pair") or query["symbol"])
         made: dict[int, dict[str, Any]] = {}
         while True:
@@ -370,18 +377,18 @@ class CoinGlassDialect(Dialect):
                 **more,
                 interval=interval,
                 limit=str(_MOST),
-                start_time=None if first is None else str(first),
-                end_time=None if last is None else str(last),
+                start_time=None if low is None else str(max(low - later, 0)),
+                end_time=None if last is None else str(max(last - later, 0)),
             )
             page = [read(row, name) for row in unwrap(reply.json()).items()]
             for at, count in Counter(row["timestamp"] for row in page).items():
                 if count > 1:
                     msg = f"data: has two rows for {at}; allowed: one row for each period"
                     raise UnexpectedReply(msg, path="data")
-            first = next_start(made, page, first, last, full=len(page) >= _MOST)
-            if first is None:
+            low = next_start(made, page, low, last, full=len(page) >= _MOST)
+            if low is None:
                 break
-        return [made[at] for at in sorted(made)], reply, about
+        return answers.within((made[at] for at in sorted(made)), first, last, reply.answered_at), reply, about
 
     def coins(self, range: str, limit: int | None, exchange: str) -> Flow[Rows[Any]]:
         """Coins by liquidated USD."""
@@ -426,16 +433,20 @@ class CoinGlassDialect(Dialect):
         """Price bars of a pair."""
         first, last = bounds(start, end)
         step, theirs = period(interval, _INTERVALS)
+        ours, _ = exchange_of(exchange, _EXCHANGES)
 
         def read(row: Node, name: str) -> dict[str, Any]:
-            prices = (row.member(part).price() for part in ("open", "high", "low", "close"))
-            volume = float(row.member("volume_usd").amount())
-            return answers.bar(name, row.member("time").past(), step, *prices, volume_usd=volume)
+            prices = [row.member(part).price() for part in ("open", "high", "low", "close")]
+            usd = float(row.member("volume_usd").amount())
+            volume = round(2 * usd / (prices[1] + prices[2]), _VOLUME_PLACES)
+            made = answers.bar(name, row.member("time").past(), step, *prices, volume=volume, volume_usd=usd)
+            return {**made, "exchange": ours}
 
         made, reply, about = yield from self._series(
             "price/history", symbol, exchange, theirs, first=first, last=last, read=read
         )
-        return answers.rows(answers.USD_BARS, made, self._meta(reply, **about, units="usd"))
+        meta = self._meta(reply, **about, units="usd", volume="volume_usd / the middle of the range, 8 decimal places")
+        return answers.rows(answers.BOTH_VOLUMES, made, meta)
 
     def open_interest(self, symbol: str, exchange: str, interval: Any, start: Any, end: Any) -> Flow[Rows[Any]]:
         """Open interest of a pair in USD."""
@@ -444,18 +455,11 @@ class CoinGlassDialect(Dialect):
         ours, _ = exchange_of(exchange, _EXCHANGES)
 
         def read(row: Node, name: str) -> dict[str, Any]:
-            at = row.member("time").past()
-            amount = float(row.member("close").amount())
-            return {
-                "symbol": name,
-                "exchange": ours,
-                "timestamp": at,
-                "closes_at": at + step,
-                "open_interest_usd": amount,
-            }
+            usd = float(row.member("close").amount())
+            return answers.reading(name, ours, row.member("time").past(), step, usd)
 
         made, reply, about = yield from self._series(
-            "open-interest/history", symbol, exchange, theirs, first=first, last=last, read=read, unit="usd"
+            "open-interest/history", symbol, exchange, theirs, first=first, last=last, read=read, later=step, unit="usd"
         )
         return answers.rows(answers.OPEN_INTEREST, made, self._meta(reply, **about, units="usd"))
 
@@ -500,12 +504,14 @@ def _totals_row(row: Node, name: str, spellings: tuple[str, ...]) -> dict[str, A
     return {"timestamp": row.member("time", "t").past(), "symbol": name, **answers.totals(long, short)}
 
 
-def coinglass_pages(symbol: str, exchange: str | None, start: Any, end: Any, max_rows: int | None) -> OrderPages:
+def coinglass_pages(
+    symbol: str, exchange: str | None, start: Any, end: Any, max_rows: int | None, *, patience: float | None = None
+) -> OrderPages:
     """The pages of orders of a coin or a pair, on one exchange or on all that are known."""
     coin_of(symbol)
     most = None if max_rows is None else whole(max_rows, "max_rows", 1, 2**63 - 1)
     names = list(_EXCHANGES) if exchange is None else [exchange]
-    return OrderPages(names, *bounds(start, end), page=_PAGE, most=most, wanted=order_of(symbol))
+    return OrderPages(names, *bounds(start, end), page=_PAGE, most=most, wanted=order_of(symbol), patience=patience)
 
 
 def coinglass_access(api_key: str | None, sides: str, **options: Unpack[VendorOptions]) -> CoinGlassDialect:
@@ -744,7 +750,9 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         -------
         Rows
             ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
-            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused.
+            ``meta["more"]`` says whether more match, ``meta["missing"]`` names exchanges that the service refused. The
+            service has orders of coins: the search for those of a pair ends after ``timeout`` seconds, or 50 pages, in
+            which there was none; ``meta["more"]`` is then true, and ``iter_orders`` with a start goes on.
 
         Raises
         ------
@@ -797,7 +805,8 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         Returns
         -------
         iterator of dict
-            Rows as dicts; none is lost or given twice where pages meet.
+            Rows as dicts; none is lost or given twice where pages meet. Orders of a pair that is not among 200 pages of
+            its coin need a ``start``.
 
         Raises
         ------
@@ -877,7 +886,9 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
             self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
 
-    def coins(self, range: Window = "24h", limit: int | None = None, *, exchange: str = "binance") -> Rows[Any]:
+    def coins(
+        self, range: Window = "24h", limit: int | None = None, *, exchange: str = "binance", **others: Any
+    ) -> Rows[Any]:
         """Coins by liquidated USD on one exchange, largest first.
 
         Parameters
@@ -887,12 +898,15 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         limit : int, optional
             Maximum number of rows.
         exchange : str
-            The exchange.
+            The exchange, by default Binance alone: the service has no ranking over all exchanges.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
         Rows
-            ``coin``, ``long_usd``, ``short_usd``, ``total_usd`` (USD); ``cnt`` is missing.
+            ``coin``, ``long_usd``, ``short_usd``, ``total_usd`` (USD); ``cnt`` is missing. ``meta["exchange"]`` is the
+            exchange.
 
         Raises
         ------
@@ -911,9 +925,10 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
         """
+        refuse_others("CoinGlass", "coins", others)
         return self._run(self._dialect.coins(range=range, limit=limit, exchange=exchange))
 
-    def exchanges(self, range: Window = "24h", *, symbol: str | None = None) -> Rows[Any]:
+    def exchanges(self, range: Window = "24h", *, symbol: str | None = None, **others: Any) -> Rows[Any]:
         """Liquidated USD by exchange, largest first.
 
         Parameters
@@ -922,6 +937,8 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
             Rolling window that ends now.
         symbol : str, optional
             Only this coin.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -946,6 +963,7 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
         """
+        refuse_others("CoinGlass", "exchanges", others)
         return self._run(self._dialect.exchanges(range=range, symbol=symbol))
 
     def bars(
@@ -976,8 +994,10 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume_usd``,
-            ``interval``, oldest first.
+            ``symbol``, ``exchange``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``,
+            ``volume`` (base units: ``volume_usd`` at the middle of the bar's range, as in its CSV files),
+            ``volume_usd`` (as sent), ``interval``, oldest first. Only closed bars, as everywhere; ``end`` is when the
+            last one closes at most.
 
         Raises
         ------
@@ -1028,8 +1048,8 @@ class CoinGlass(BlockingVendor[CoinGlassDialect]):
         Returns
         -------
         Rows
-            ``symbol``, ``exchange``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its
-            end), oldest first.
+            ``symbol``, ``exchange``, ``timestamp`` (end of the period, from which on the reading is known),
+            ``closes_at`` (the same), ``open_interest_usd``, oldest first. The reading of the open period is left out.
 
         Raises
         ------

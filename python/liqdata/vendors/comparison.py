@@ -48,6 +48,8 @@ _PAIRS = (
 _MOST_NAMES = 12
 _LEAST = 2
 _EVERYTHING = "all"
+_SAME = {"24h": "1d", "1w": "7d", "30d": "1M"}
+"""Other names of ranges."""
 
 
 @public_methods
@@ -63,7 +65,7 @@ class Comparison:
     symbol : str
         Coin, such as ``BTC``.
     range : str
-        Range that the sources were asked for, or that of the given maps.
+        Range that the sources were asked for, or that of the given maps; several are separated by commas.
     price : float
         The price that distances are measured from: the median of the prices of the maps.
     names : list of str
@@ -300,8 +302,8 @@ def compare(
     symbol : str
         Coin, such as ``BTC``.
     range : str, optional
-        Range that sources are asked for; by default that of the given maps, if it is one and the same, else ``"1d"``. A
-        service with one map of all positions answers with it.
+        Range that sources are asked for; by default that of the given maps, if it is one and the same, else ``"1d"``.
+        Given maps must have it. A service with one map of all positions answers with it.
     as_of : int, datetime or str, optional
         Ask markets, clients and functions for the map of this instant; *now* by default.
 
@@ -333,9 +335,17 @@ def compare(
     coin = coin_of(symbol)
     at = instant(as_of, "as_of")
     named = _named(sources)
-    given = {source.range for source in named.values() if isinstance(source, LiquidationMap | Heatmap)}
-    range = range or (given.pop() if len(given) == 1 else "1d")
-    maps = {name: _map(source, name, coin, range, at) for name, source in named.items()}
+    given = {name: source.range for name, source in named.items() if isinstance(source, LiquidationMap | Heatmap)}
+    asked = _asked_range(range, given)
+    # Maps that are given have the range that they have, whatever is asked of the others.
+    label = asked
+    if range is None:
+        others = [asked] * (len(named) - len(given))
+        every: dict[str, str] = {}
+        for one in (*given.values(), *others):
+            every.setdefault(_canonical(one), one)
+        label = ", ".join(every.values())
+    maps = {name: _map(source, name, coin, asked, at) for name, source in named.items()}
     prices = [map.current_price for map in maps.values() if math.isfinite(map.current_price)]
     if not prices:
         msg = (
@@ -356,9 +366,24 @@ def compare(
         outside.append(max(1.0 - inside / whole, 0.0))
     units = [str(map.units) for map in maps.values()]
     return Comparison(
-        coin, range, price, list(maps), edges, np.array(shares), np.array(outside), units, list(maps.values()),
+        coin, label, price, list(maps), edges, np.array(shares), np.array(outside), units, list(maps.values()),
         list(named.values()),
     )  # fmt: skip
+
+
+def _asked_range(range: str | None, given: Mapping[str, str]) -> str:
+    """The range that sources are asked for."""
+    if range is None:
+        return next(iter(given.values())) if len(set(map(_canonical, given.values()))) == 1 else "1d"
+    for name, its in given.items():
+        if _canonical(its) not in {_canonical(range), _EVERYTHING}:
+            msg = f"range: {range!r} is not that of the given map {name!r}; allowed: {its!r}, or a map of {range!r}"
+            raise BadQuery(msg, parameter="range")
+    return range
+
+
+def _canonical(range: str) -> str:
+    return _SAME.get(range, range)
 
 
 def _named(sources: object) -> dict[str, Any]:

@@ -223,7 +223,7 @@ class DataMaxi(BlockingVendor[DataMaxiDialect]):
         refuse_others("DataMaxi", "liqmap", others)
         return self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, quote=quote))
 
-    def coins(self, range: DataMaxiWindow = "24h", limit: int | None = None) -> Rows[Any]:
+    def coins(self, range: DataMaxiWindow = "24h", limit: int | None = None, **others: Any) -> Rows[Any]:
         """Coins by liquidated USD, largest first.
 
         Parameters
@@ -232,6 +232,8 @@ class DataMaxi(BlockingVendor[DataMaxiDialect]):
             Rolling window that ends now.
         limit : int, optional
             Maximum number of rows, 1 to 1000.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -255,9 +257,10 @@ class DataMaxi(BlockingVendor[DataMaxiDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
+        refuse_others("DataMaxi", "coins", others)
         return self._run(self._dialect.coins(range=range, limit=limit))
 
-    def exchanges(self, range: DataMaxiWindow = "24h", *, symbol: str | None = None) -> Rows[Any]:
+    def exchanges(self, range: DataMaxiWindow = "24h", *, symbol: str | None = None, **others: Any) -> Rows[Any]:
         """Liquidated USD by exchange, largest first.
 
         Parameters
@@ -266,6 +269,8 @@ class DataMaxi(BlockingVendor[DataMaxiDialect]):
             Rolling window that ends now.
         symbol : str, optional
             Only this coin.
+        **others
+            Parameters of other sources. They are refused by name, because the service cannot answer by them.
 
         Returns
         -------
@@ -290,4 +295,5 @@ class DataMaxi(BlockingVendor[DataMaxiDialect]):
         ...         print(error)
         range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
+        refuse_others("DataMaxi", "exchanges", others)
         return self._run(self._dialect.exchanges(range=range, symbol=symbol))

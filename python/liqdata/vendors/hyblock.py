@@ -194,6 +194,7 @@ class HyblockDialect(Dialect):
         """Liquidations by period."""
         first, last = bounds(start, end)
         _, theirs = period(interval, _INTERVALS)
+        asked = first
         coin = coin_alone(symbol, "Hyblock", "")
         made: dict[int, dict[str, Any]] = {}
         while True:
@@ -208,7 +209,8 @@ class HyblockDialect(Dialect):
             if first is None:
                 break
             first += 999  # the service counts seconds
-        return answers.history([made[at] for at in sorted(made)], meta_of(self.access, reply, units="usd"))
+        wanted = answers.within((made[at] for at in sorted(made)), asked, last, reply.answered_at)
+        return answers.history(wanted, meta_of(self.access, reply, units="usd"))
 
 
 def _period(row: Node, coin: str) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Protocol
 
 from liqdata.calls.arguments import datetime_of
-from liqdata.errors import UnexpectedReply
+from liqdata.errors import BadQuery, UnexpectedReply
 
 from .vocabulary import means
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 ORDERS_AT_ONCE = 1000
 """Maximum number of rows of ``orders``, and of those that it skips."""
+_FRUITLESS, _MOST_FRUITLESS = 50, 200
+"""Pages in a row without a wanted order, after which ``orders`` ends, and after which ``iter_orders`` needs a start."""
 
 _DAY = 24 * 60 * 60 * 1000
 _WEEK = 7 * _DAY
@@ -53,6 +56,9 @@ class OrderPages:
         Maximum number of orders.
     wanted : callable, optional
         Whether an order belongs to the answer.
+    patience : float, optional
+        Seconds without a wanted order after which the search in an exchange ends, as it does after 50 such pages; the
+        pages are then ``cut``. Without it, 200 such pages are an error unless ``first`` bounds the search.
     """
 
     def __init__(
@@ -64,6 +70,7 @@ class OrderPages:
         page: int | None,
         most: int | None,
         wanted: Callable[[dict[str, Any]], bool] = lambda _: True,
+        patience: float | None = None,
     ) -> None:
         self.first = first
         self.faults: Faults | None = None
@@ -72,6 +79,11 @@ class OrderPages:
         self.left = math.inf if most is None else most
         self.missing: list[str] = []
         """The exchanges that the service does not have."""
+        self.cut = False
+        """Whether older orders were not searched to the end."""
+        self._patience = patience
+        self._fruitless = 0
+        self._since = time.monotonic()
         self._wanted = wanted
         self._asked = {name: ExchangePages(first, last, page) for name in exchanges}
         self._waiting: dict[str, deque[dict[str, Any]]] = {name: deque() for name in exchanges}
@@ -132,7 +144,9 @@ class OrderPages:
             # A service that ignores the exchange of a request would send the same orders for each of several.
             fresh = self._asked[name].accept(page, self._unread)
             mine = (row for row in fresh if self.is_alone or row["exchange"] == name)
-            self._waiting[name].extend(filter(self._wanted, mine))
+            wanted = list(filter(self._wanted, mine))
+            self._waiting[name].extend(wanted)
+            self._search(name, found=bool(wanted))
             self._next()
         found: list[dict[str, Any]] = []
         while self.left > 0 and not self.exchange:
@@ -143,6 +157,29 @@ class OrderPages:
             self.left -= 1
             self._next()
         return found
+
+    def _search(self, name: str, *, found: bool) -> None:
+        """Count the pages without a wanted order, and end the search in an exchange that has too many."""
+        pages = self._asked[name]
+        if found or pages.done:
+            self._fruitless = 0
+            self._since = time.monotonic() if found else self._since
+            return
+        self._fruitless += 1
+        back = pages.end or 0
+        if self._patience is None:
+            if self._fruitless >= _MOST_FRUITLESS and self.first is None:
+                msg = (
+                    f"start: is not given, and {self._fruitless} pages of {name} have no such order, back to "
+                    f"{datetime_of(back):%Y-%m-%dT%H:%MZ}; allowed: a start, which bounds the search"
+                )
+                raise BadQuery(msg, parameter="start")
+        elif self._fruitless >= _FRUITLESS or time.monotonic() - self._since > self._patience:
+            # Older orders of the others would not be the next ones.
+            self.cut, self._fruitless, pages.done = True, 0, True
+            for one, asked in self._asked.items():
+                asked.first = back if asked.first is None else max(asked.first, back)
+                self._waiting[one] = deque(row for row in self._waiting[one] if row["timestamp"] >= back)
 
 
 class Faults(Protocol):
@@ -161,6 +198,7 @@ class ExchangePages:
 
     def __init__(self, first: int | None, last: int | None, page: int | None) -> None:
         self.first = first
+        self.last = last
         self.end = last
         self.page = page
         self.done = False
@@ -206,7 +244,13 @@ class ExchangePages:
         self.end = end
         self._seen = Counter({key: count for key, count in self._seen.items() if key[-1] <= end})
         self._seen.update(tuple(row.values()) for row in fresh if row["timestamp"] <= end)
-        return [row for row in fresh if self.first is None or row["timestamp"] >= self.first]
+        # Whether the end belongs to a range of the service is not documented either.
+        return [
+            row
+            for row in fresh
+            if (self.first is None or row["timestamp"] >= self.first)
+            and (self.last is None or row["timestamp"] < self.last)
+        ]
 
     def _new(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         again = Counter(self._seen)

@@ -77,7 +77,7 @@ class VeloDialect(Dialect):
             }  # fmt: skip
             reply = yield from get(self.access, Get("/rows", query, "a plan with this range of history"), verdict)
             for row in _rows(reply):
-                if begin <= row["timestamp"] <= until and means(symbol, row["symbol"]):
+                if begin <= row["timestamp"] <= until and row["timestamp"] < last and means(symbol, row["symbol"]):
                     made[row["timestamp"], row.pop("venue"), row["symbol"]] = row
             begin = until
             if begin >= last:

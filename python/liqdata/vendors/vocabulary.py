@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import inspect
 import time
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
-from liqdata.calls.arguments import length, resolved
+from liqdata.calls.arguments import length, many, resolved
+from liqdata.calls.traceback import suggestion, warn
 from liqdata.errors import BadQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_MINUTE = 60_000
+_ALIKE = 0.8
+"""Similarity of names from which on one is taken for a misspelling of the other."""
 _SAME = {"1d": "24h", "24h": "1d", "1w": "7d", "7d": "1w", "30d": "1M", "1M": "30d", "90d": "3M", "180d": "6M"}
 _SAME |= {"3M": "90d", "6M": "180d", "2w": "14d", "14d": "2w", "1Y": "1y", "1y": "1Y"}
 
@@ -56,6 +59,9 @@ def one_of(value: Any, parameter: str, allowed: Sequence[Any]) -> Any:
 
 
 def _text(value: object, parameter: str, allowed: str) -> str:
+    if many(value) is not None:
+        msg = f"{parameter}: {value!r} is a list; allowed: {allowed.replace('a ', 'one ')}; ask for each"
+        raise BadQuery(msg, parameter=parameter)
     if not isinstance(value, str) or not value.strip():
         msg = f"{parameter}: {value!r} is not allowed; allowed: {allowed}"
         raise BadQuery(msg, parameter=parameter)
@@ -77,10 +83,29 @@ def pair_of(symbol: object, exchange: str | None = None) -> str:
 
 
 def exchange_of(exchange: object, spellings: Mapping[str, str]) -> tuple[str, str]:
-    """Our name of an exchange and the vendor's; a name that is not in ``spellings`` is sent as it is given."""
+    """Our name of an exchange and the vendor's.
+
+    A name that is not in ``spellings`` is sent as it is given, with a warning.
+
+    Raises
+    ------
+    BadQuery
+        For a name that is almost one in ``spellings``.
+    """
     text = _text(exchange, "exchange", f"an exchange, such as {', '.join(map(repr, spellings))}")
     ours = _core.exchange(text)
-    return ours, spellings.get(ours, text)
+    if ours in spellings:
+        return ours, spellings[ours]
+    names = {name.lower(): name for name in (*spellings.values(), *spellings)}
+    if text.lower() not in names and (near := get_close_matches(text.lower(), names, n=1, cutoff=_ALIKE)):
+        known = ", ".join(map(repr, spellings))
+        msg = f"exchange: {text!r} is unknown; did you mean {names[near[0]]!r}?; allowed: {known}"
+        raise BadQuery(msg, parameter="exchange")
+    if spellings and text.lower() not in names:
+        warn(
+            f"exchange: {text!r} is not among the known names, {', '.join(spellings)}; it is sent as it is", UserWarning
+        )
+    return ours, text
 
 
 def whole(value: object, parameter: str, least: int, most: int) -> int:
@@ -135,14 +160,15 @@ def refuse_others(vendor: str, method: str, others: Mapping[str, Any]) -> None:
     """
     if not others:
         return
-    from liqdata.queries import Queries
+    from liqdata.market import Market
 
-    known = inspect.signature(getattr(Queries, method)).parameters
+    known = inspect.signature(getattr(Market, method)).parameters
     for name, value in others.items():
         if name not in known:
-            msg = f"{method}() got an unexpected keyword argument {name!r}"
+            msg = f"{method}() got an unexpected keyword argument {name!r}{suggestion(name, known)}"
             raise TypeError(msg)
         default = known[name].default
         if value is not None and value != default and (not isinstance(default, tuple) or (value,) != default):
-            msg = f"{name}: {vendor} cannot answer {method} by it; allowed: {default!r}"
+            allowed = f"leaving {name}= out" if default is None else repr(default)
+            msg = f"{name}: {vendor} cannot answer {method} by it; allowed: {allowed}"
             raise BadQuery(msg, parameter=name)

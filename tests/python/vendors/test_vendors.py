@@ -10,6 +10,7 @@ import logging
 import math
 import pickle
 import random
+import time
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -200,7 +201,7 @@ def test_coinalyze_asks_for_usd_and_names_what_is_left_out():
         with pytest.raises(liqdata.Refused, match="left out"):
             service.history(market)
         with pytest.raises(liqdata.BadQuery, match="a market of Coinalyze"):
-            service.bars("BTC")
+            service.bars([market, "BTC"])
     asked = double.asked[0][1]
     assert (asked["convert_to_usd"], asked["interval"], asked["from"]) == ("true", "5min", str(replies.T))
     assert (rows[0]["long_usd"], rows[0]["total_usd"], rows[0]["timestamp"]) == (
@@ -567,6 +568,208 @@ def test_the_history_of_a_coin_is_its_sum_over_markets_from_start_to_end(name):
     assert double.asked == []
 
 
+def cells(at):
+    """A row of CoinGlass or Hyblock for any question that has periods."""
+    prices = {"open": 2000, "high": 2100, "low": 1900, "close": 2000 + (at - START) // HOUR, "volume_usd": 5}
+    totals = {f"aggregated_{side}_liquidation_usd": 1 for side in ("long", "short")}
+    order = {"exchange_name": "OKX", "symbol": "ETHUSDT", "price": 2000, "usd_value": 1, "side": 1}
+    block = {"openDate": at // 1000, "longLiquidation": 1, "shortLiquidation": 1}
+    return {"time": at, **prices, **totals, **order, **block}
+
+
+def point(at):
+    return {"t": at // 1000, "o": 2000, "h": 2100, "l": 1900, "c": 2000 + (at - START) // HOUR, "v": 5, "s": 1}
+
+
+def wide(_):
+    """More than any range of the test, its end and the hours around it too."""
+    return replies.glass([cells(START + place * HOUR) for place in range(-3, 9)])
+
+
+def alyze_wide(query):
+    history = [point(START + place * HOUR) for place in range(-3, 9)]
+    return [{"symbol": name, "history": history} for name in query["symbols"].split(",")]
+
+
+def ank_orders(_):
+    row = {"exchangeName": "Okex", "contractCode": "ETHUSDT", "posSide": "long", "amount": 1, "price": 2000}
+    rows = [{**row, "tradeTurnover": 2000, "ts": START + place * HOUR} for place in range(-3, 9)]
+    return {"success": True, "code": "1", "data": rows}
+
+
+WIDE = {
+    f"{ROOT}aggregated-history": wide,
+    f"{ROOT}order": wide,
+    "/api/futures/price/history": wide,
+    "/api/futures/open-interest/history": wide,
+    "/oauth2/token": HISTORIES["Hyblock"]["/oauth2/token"],
+    "/liquidation": wide,
+    "/exchanges": HISTORIES["Coinalyze"]["/exchanges"],
+    "/future-markets": MARKETS[:1],
+    "/liquidation-history": alyze_wide,
+    "/ohlcv-history": alyze_wide,
+    "/open-interest-history": alyze_wide,
+    "/api/liquidation/orders": ank_orders,
+    "/api/liquidation/aggregated-history": lambda _: ank_history({"endTime": START + 9 * HOUR, "size": "12"}),
+    "/rows": lambda query: velo_history({**query, "begin": START - 3 * HOUR, "end": START + 9 * HOUR}),
+}
+RANGES = {
+    "CoinGlass": {"history": {}, "orders": {"exchange": "okx"}, "bars": {}, "open_interest": {}},
+    "Coinalyze": {"history": {}, "open_interest": {}},
+    "CoinAnk": {"history": {}, "orders": {"exchange": "okx"}},
+    "Hyblock": {"history": {}},
+    "Velo": {"history": {}},
+}
+
+
+@pytest.mark.parametrize("name, method", [(name, method) for name in RANGES for method in RANGES[name]])
+def test_neighbouring_ranges_add_up_to_the_whole_whatever_a_service_sends(name, method):
+    def hours(first, last):
+        found = ask("ETH", start=START + first * HOUR, end=START + last * HOUR, **RANGES[name][method])
+        return sorted((found["timestamp"].astype("int64") - START) // HOUR)
+
+    with serving(WIDE) as double:
+        service = getattr(vendors, name)(*(KEY,) * (3 if name == "Hyblock" else 1), base_url=double.url)
+        ask = getattr(service, method)
+        whole, first, second = hours(0, 5), hours(0, 2), hours(2, 5)
+        if method == "orders":
+            walked = list(service.iter_orders("ETH", "okx", start=START, end=START + 5 * HOUR))
+            assert [row["timestamp"] for row in walked] == [START + place * HOUR for place in (4, 3, 2, 1, 0)]
+    assert (first, second) == ([0, 1], [2, 3, 4])
+    assert whole == first + second
+
+
+def test_bars_and_open_interest_of_a_period_that_is_open_are_not_finished():
+    now = int(time.time() * 1000)
+    day = 24 * HOUR
+    opens = [now // day * day - place * day for place in (2, 1, 0)]
+    paths = {
+        f"/api/futures/{part}/history": replies.glass(list(map(cells, opens))) for part in ("price", "open-interest")
+    }
+    history = [{"symbol": "ETHUSDT_PERP.A", "history": list(map(point, opens))}]
+    paths |= dict.fromkeys(("/ohlcv-history", "/open-interest-history"), history)
+    with serving(paths) as double, glass(double) as service, vendors.Coinalyze(KEY, base_url=double.url) as other:
+        for one, symbol in ((service, "ETH"), (other, "ETHUSDT_PERP.A")):
+            bars, readings = one.bars(symbol, interval="1d"), one.open_interest(symbol, interval="1d")
+            assert bars["timestamp"].astype("int64").tolist() == opens[:2]
+            assert readings["timestamp"].astype("int64").tolist() == opens[1:]
+            assert readings["closes_at"].tolist() == readings["timestamp"].tolist()
+
+
+def test_a_market_knows_the_open_interest_of_a_vendor_from_the_end_of_its_period_on(tmp_path):
+    bars = [
+        {
+            "exchange": "binance", "symbol": "ETH", "timestamp": START + place * HOUR, "open": 2000.0, "high": 2000.0,
+            "low": 2000.0, "close": 2000.0, "volume": 1.0, "interval": HOUR,
+        }
+        for place in range(-5, 12)
+    ]  # fmt: skip
+    with serving(WIDE) as double, glass(double) as service:
+        readings = service.open_interest("ETH", start=START, end=START + 5 * HOUR)
+    readings.to_csv(tmp_path / "readings.csv")
+    liqdata.ingest(tmp_path / "archive", bars=bars, open_interest=readings)
+    liqdata.ingest(tmp_path / "again", bars=bars)
+    liqdata.ingest(tmp_path / "again", tmp_path / "readings.csv")
+    markets = [
+        liqdata.Market(bars=bars, open_interest=readings),
+        liqdata.Market(bars=bars, open_interest=readings.to_pandas()),
+        liqdata.open(tmp_path / "archive"),
+        liqdata.open(tmp_path / "again"),
+    ]
+    for market in markets:
+        known = market.open_interest("ETH", end=START + 3 * HOUR + 1)
+        assert known["timestamp"].astype("int64").tolist() == [START + place * HOUR for place in range(4)]
+        assert known[-1]["open_interest"] == pytest.approx(2002 / 2000)  # the close of the hour before
+    assert list(markets[0].open_interest("ETH", as_of=START + 3 * HOUR)) == list(known)
+
+
+def test_a_misspelt_exchange_is_refused_and_an_unknown_one_is_sent_with_a_warning():
+    with serving({}) as double, glass(double) as service:
+        asks = [
+            lambda name: service.history("ETH", exchange=name),
+            lambda name: service.history("ETH", exchange=["okx", name]),
+            lambda name: service.orders("ETH", name),
+            lambda name: list(service.iter_orders("ETH", name)),
+            lambda name: service.bars("ETH", exchange=name),
+            lambda name: service.coins(exchange=name),
+            lambda name: vendors.CoinAnk(KEY, base_url=double.url).liqmap("ETH", exchange=name),
+            lambda name: vendors.Hyblock("id", "secret", KEY, base_url=double.url).heatmap("ETH", exchange=name),
+            lambda name: vendors.DataMaxi(KEY, base_url=double.url).liqmap("ETH", exchange=name),
+            lambda name: vendors.Velo(KEY, base_url=double.url).history("ETH", exchange=name),
+        ]
+        for ask in asks:
+            for name, meant in {"binanse": "binance", "Bybt": "bybit"}.items():
+                with pytest.raises(liqdata.BadQuery, match=f"exchange: '{name}' is unknown; did you mean '{meant}'?"):
+                    ask(name)
+        with pytest.raises(liqdata.BadQuery, match=r"symbol: \['BTC', 'ETH'\] is a list; allowed: one coin"):
+            service.history(["BTC", "ETH"])
+        assert {path for path, *_ in double.asked} <= {"/oauth2/token"}
+    with (
+        serving({f"{ROOT}aggregated-history": replies.glass([])}) as double,
+        glass(double) as service,
+        pytest.warns(UserWarning, match="exchange: 'Bitunix' is not among the known names, .* it is sent as it is"),
+    ):
+        service.history("ETH", exchange="Bitunix")
+    assert double.asked[0][1]["exchange_list"] == "Bitunix"
+
+
+def test_a_misspelt_class_is_named():
+    with pytest.raises(AttributeError, match="has no attribute 'Coinglass'; did you mean 'CoinGlass'"):
+        vendors.Coinglass  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'Laevitas'; allowed: AsyncCoinAnk, "):
+        vendors.Laevitas  # noqa: B018
+
+
+def test_orders_with_sides_read_by_the_client_are_accepted_and_files_with_numbers_are_not(tmp_path):
+    with serving({f"{ROOT}order": replies.ORDERS}) as double:
+        for sides in ("documented", "position"):
+            rows = glass(double, sides=sides).orders("ETH", "binance")
+            liqdata.ingest(tmp_path / sides, orders=rows)
+            rows.to_csv(tmp_path / f"{sides}.csv")
+            for market in (liqdata.open(tmp_path / sides), liqdata.read(tmp_path / f"{sides}.csv")):
+                found = market.orders("ETH", start=rows[-1]["timestamp"])
+                assert [row["side"] for row in found] == [row["side"] for row in rows]
+    order = replies.ORDERS["data"][0]
+    lines = [",".join(order), ",".join(map(str, order.values()))]
+    (tmp_path / "numbers.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(liqdata.BadQuery, match="a side with two documented meanings"):
+        liqdata.read(tmp_path / "numbers.csv")
+
+
+def test_parameters_of_other_sources_and_other_libraries_are_named():
+    with serving({}) as double, glass(double) as service:
+        for ask in (service.history, service.orders, service.coins, service.exchanges, service.maxpain):
+            subject = {} if ask in {service.coins, service.exchanges} else {"symbol": "ETH"}
+            with pytest.raises(
+                liqdata.BadQuery, match=r"as_of: CoinGlass cannot answer .* allowed: leaving as_of= out"
+            ):
+                ask(**subject, as_of="2026-01-01")
+        with pytest.raises(liqdata.BadQuery, match="source: CoinGlass cannot answer history by it"):
+            service.history("ETH", source="coinglass")
+        for name, meant in {"timeframe": "interval", "since": "start", "exchnge": "exchange"}.items():
+            with pytest.raises(TypeError, match=rf"history\(\) .* '{name}'; did you mean '{meant}'"):
+                service.history("ETH", **{name: "1h"})
+    assert double.asked == []
+
+
+def test_bars_of_vendors_are_bars_of_a_market(tmp_path):
+    span = {"start": START, "end": START + 4 * HOUR}
+    with serving(WIDE) as double, glass(double) as service, vendors.Coinalyze(KEY, base_url=double.url) as other:
+        bars, markets = service.bars("ETH", exchange="okx", **span), other.bars("ETH", **span)
+        given = other.bars("ETHUSDT_PERP.A", **span)
+    assert [row["volume"] for row in bars] == [round(5 / 2000, 8)] * 4
+    bars.to_csv(tmp_path / "bars.csv")
+    liqdata.ingest(tmp_path / "archive", bars=bars)
+    for market in (
+        liqdata.Market(bars=bars), liqdata.open(tmp_path / "archive"), liqdata.read(tmp_path / "bars.csv"),
+    ):  # fmt: skip
+        assert [(bar["close"], bar["volume"]) for bar in market.bars("ETH")] == [
+            (row["close"], row["volume"]) for row in bars
+        ]
+    assert {(row["symbol"], row["exchange"]) for row in markets} == {("ETHUSDT_PERP.A", "binance")}
+    assert [row["close"] for row in given] == [row["close"] for row in liqdata.Market(bars=given).bars("ETH")]
+
+
 def test_a_pair_is_never_answered_with_the_sum_of_its_coin():
     with serving({}) as double:
         for name in HISTORIES.keys() - {"Coinalyze"}:
@@ -634,6 +837,49 @@ def test_orders_of_a_coin_are_those_of_all_exchanges_newest_first_and_say_whethe
     assert len(pair) == sum(row["exchange_name"] == "OKX" and row["symbol"] == "ETHUSDC" for row in every)
     assert "more with iter_orders" in repr(first)
     assert "more" not in repr(last)
+
+
+def endless(seconds=0.0):
+    """Orders of ETHUSDT at every second of the past, on each exchange."""
+    moment = time.time_ns() // 10**9 * 1000
+
+    def glass_page(query):
+        time.sleep(seconds)
+        end = min(int(query.get("end_time", moment)), moment) // 1000 * 1000
+        order = {"exchange_name": query["exchange"], "symbol": "ETHUSDT", "price": 2000, "usd_value": 1, "side": 1}
+        return replies.glass([{**order, "time": end - place * 1000} for place in range(200)])
+
+    def ank_page(query):
+        end = min(int(query.get("endTime", moment)), moment) // 1000 * 1000
+        order = {"exchangeName": query["exchange"], "contractCode": "ETHUSDT", "posSide": "long", "amount": 1}
+        rows = [{**order, "price": 1, "tradeTurnover": 1, "ts": end - place * 1000} for place in range(200)]
+        return {"success": True, "code": "1", "data": rows}
+
+    return {f"{ROOT}order": glass_page, "/api/liquidation/orders": ank_page}
+
+
+@pytest.mark.parametrize("name", ["CoinGlass", "CoinAnk"])
+def test_the_search_for_orders_of_a_rare_pair_ends(name):
+    with serving(endless()) as double:
+        service = getattr(vendors, name)(KEY, base_url=double.url)
+        rows = service.orders("ETHUSDC", "binance", limit=3)
+        asked = len(double.asked)
+        bounded = service.orders("ETHUSDC", "binance", limit=3, start="-5m")
+        several = service.orders("ETHUSDT", limit=30)
+        with pytest.raises(liqdata.BadQuery, match="start: is not given, and 200 pages of binance have no such order"):
+            next(service.iter_orders("ETHUSDC", "binance"))
+        assert list(service.iter_orders("ETHUSDC", "binance", start="-5m")) == []
+    assert (len(rows), rows.meta["more"], asked <= 50) == (0, True, True)
+    assert "more with iter_orders" in repr(rows)
+    assert (len(bounded), bounded.meta["more"]) == (0, False)
+    assert (len(several), several.meta["more"]) == (30, True)
+
+
+def test_the_search_for_orders_of_a_rare_pair_ends_in_time():
+    begin = time.monotonic()
+    with serving(endless(0.2)) as double, glass(double, timeout=0.5) as service:
+        rows = service.orders("ETHUSDC", "binance")
+    assert (rows.meta["more"], time.monotonic() - begin < 5) == (True, True)
 
 
 def test_a_map_of_hyblock_has_the_levels_of_its_range():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from liqdata.calls.progress import bar
-from liqdata.cli.asked import Asked, check
+from liqdata.cli.asked import MORE, Asked, check
 from liqdata.cli.mistakes import refuse
 from liqdata.cli.output import formats
 from liqdata.cli.output.lines import Lines
@@ -51,10 +51,14 @@ def write(asked: Asked, of: Any, *, everything: bool) -> None:
     check(of.iter_orders, asked._replace(arguments=arguments))
     form = asked.form
     to_file = everything and form.parquet is not None
-    walk: OrderIterator = of.iter_orders(**arguments, max_rows=most, progress=to_file and _shows_bar())
+    # One more shows whether more match.
+    asked_rows = most + 1 if most is not None and not everything else most
+    walk: OrderIterator = of.iter_orders(**arguments, max_rows=asked_rows, progress=to_file and _shows_bar())
     if not everything:
         rows = walk._rest()  # noqa: SLF001 - the rows without a frame library
-        formats.write(asked, rows, origin_of(of, arguments.get("as_of")), of)
+        formats.write(asked, rows[:most], origin_of(of, arguments.get("as_of")), of)
+        if most is not None and len(rows) > most:
+            print(MORE, file=sys.stderr)
     elif form.parquet is not None:
         walk.to_parquet(form.parquet)
         print(f"wrote {form.parquet}", file=sys.stderr)
