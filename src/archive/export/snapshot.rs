@@ -25,7 +25,7 @@ pub(crate) fn snapshot(store: &Store, into: &Path) -> Result<ArchiveContents, Ar
     let taken_at = wall_clock();
     // The copy runs on a connection of its own, because the reader's connection refuses every write.
     let journal = database::open_to_read(&store.path().join(database::FILE))?;
-    copy(&journal, &path).map_err(|source| store.of_journal(source))?;
+    copy(&journal.connection, &path).map_err(|source| store.of_journal(source))?;
     let copy = database::open_to_write(&path)?;
     stats::mark_backup(&copy, taken_at)
         .and_then(|()| database::finish(&copy))
