@@ -33,6 +33,7 @@ __all__ = [
     "cluster_columns",
     "coin",
     "column_step",
+    "count_alerts",
     "decode",
     "decode_all",
     "deliver_logs",
@@ -505,6 +506,7 @@ class Server:
     def close(self) -> None: ...
 
 def limits() -> dict[str, float]: ...
+def count_alerts(receiver: str, *, queued: int = 0, delivered: int = 0, failed: int = 0, repeated: int = 0) -> None: ...
 def deliver_logs() -> None: ...
 
 @final

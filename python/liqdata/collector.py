@@ -319,6 +319,8 @@ def check_replies(status: CollectorStatus) -> None:
     NoAnswer
         If an exchange returned nothing; the message names these exchanges and the reasons.
     """
+    if nothing := unreachable(status):
+        raise NoAnswer(nothing)
     exchanges = status["exchanges"]
     counts = [
         exchange["asked"] + exchange["bars"] + exchange["open_interest"] + exchange["events"] for exchange in exchanges
@@ -329,6 +331,30 @@ def check_replies(status: CollectorStatus) -> None:
         who = f"only {some} of {len(exchanges)} exchanges" if some else "no exchange"
         why = "; ".join(f"{exchange['exchange']}: {exchange['trouble']}" for exchange in silent)
         raise NoAnswer(f"{who} answered: {why}")
+
+
+def unreachable(status: CollectorStatus) -> str | None:
+    """Say that no exchange could be connected to, with one reason, which is usually that of all.
+
+    Parameters
+    ----------
+    status : dict
+        The result of :meth:`Collector.status`.
+
+    Returns
+    -------
+    str or None
+        ``None`` if an exchange is reachable, or none was tried.
+    """
+    exchanges = status["exchanges"]
+    answers = [exchange["reachable"] for exchange in exchanges]
+    if True in answers or False not in answers:
+        return None
+    why = [
+        f"{exchange['exchange']}: {exchange['connect_error']}" for exchange in exchanges if exchange["connect_error"]
+    ]
+    others = f" ({len(exchanges) - 1} others)" if len(exchanges) > 1 else ""
+    return f"no exchange is reachable: {min(why, key=len)}{others}"
 
 
 def with_hyperliquid_hint(error: BadQuery, exchanges: Iterable[str], positions: str) -> BadQuery:

@@ -597,6 +597,8 @@ class ExchangeStatus(TypedDict):
     gaps: int
     last_gap: str | None
     connections: int
+    reachable: bool | None
+    connect_error: str | None
     sockets: int
     sockets_wanted: int
     rejected: int

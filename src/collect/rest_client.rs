@@ -307,6 +307,8 @@ impl RestClient {
         };
         let patience = span(settings.pace.request);
         let reply = self.http.get(url, patience, on_headers).await;
+        let board = &self.context.board;
+        board.attempted(reply.as_ref().map_err(String::as_str));
         let reply = reply.map_err(no_answer)?;
         if reply.status != StatusCode::OK {
             let text = String::from_utf8_lossy(&reply.body);

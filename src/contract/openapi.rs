@@ -60,7 +60,7 @@ pub fn openapi(
             paths.insert(entry.path.to_owned(), json!({"get": get}));
         }
     }
-    for (path, get) in pages() {
+    for (path, get) in pages(guarded) {
         paths.insert(path.to_owned(), json!({"get": named(get, &mut schemas)}));
     }
     named(refusal(), &mut schemas);
@@ -89,11 +89,13 @@ pub fn openapi(
         {
             components.insert("securitySchemes".to_owned(), scheme);
         }
-        // The page holds no data and needs no token; the index at the same path does.
-        if let Some(root) = document.pointer_mut("/paths/~1/get")
-            && let Some(root) = root.as_object_mut()
-        {
-            root.insert("security".to_owned(), json!([{}, {"token": []}]));
+        // The page holds no data and needs no token; the index at the same path does. The probes say less without one.
+        for open in ["/paths/~1/get", "/paths/~1health/get", "/paths/~1ready/get"] {
+            if let Some(open) = document.pointer_mut(open)
+                && let Some(open) = open.as_object_mut()
+            {
+                open.insert("security".to_owned(), json!([{}, {"token": []}]));
+            }
         }
         if let Some(document) = document.as_object_mut() {
             document.insert("security".to_owned(), json!([{"token": []}]));
@@ -368,14 +370,19 @@ fn responses() -> Value {
 }
 
 /// Returns the descriptions of the pages about the service.
-fn pages() -> [(&'static str, Value); 6] {
+fn pages(guarded: bool) -> [(&'static str, Value); 6] {
     let whole = || json!({"type": "integer"});
     // An integer that is null until the service has data.
     let maybe = || json!({"type": ["integer", "null"]});
     let plain = |schema: Value| json!({"application/json": {"schema": schema}});
+    // Without a token a probe learns its outcome only.
+    let always = |members: &'static [&'static str]| {
+        let needed = if guarded { members.get(..1) } else { None };
+        needed.unwrap_or(members)
+    };
     let health = object(
         [("success", json!({"const": true})), ("now", maybe())],
-        &["success", "now"],
+        always(&["success", "now"]),
     );
     let health = titled("Health", health);
     let file = object(
@@ -396,7 +403,7 @@ fn pages() -> [(&'static str, Value); 6] {
             ("age", maybe()),
             ("damaged", json!({"type": "array", "items": file})),
         ],
-        &["success", "now", "age", "damaged"],
+        always(&["success", "now", "age", "damaged"]),
     );
     let ready = titled("Readiness", ready);
     let max_age = json!({

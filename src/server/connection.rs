@@ -10,7 +10,8 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Request, Response};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderValue, Request, Response, StatusCode};
 use axum::response::IntoResponse;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
@@ -24,6 +25,8 @@ use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt;
 
 use super::reject::Rejection;
+use super::router::{NOW, SIMULATED};
+use crate::contract::RefusedBody;
 use crate::server::access::guard::{Access, Guarded};
 use crate::server::access::peers::{PeerCount, Peers};
 use crate::server::access::tls::Tls;
@@ -32,11 +35,15 @@ use crate::server::admission::connection_slots::{Answering, Connection, SlotGuar
 use crate::server::admission::limits::Limits;
 use crate::server::admission::stream_slots::StreamSlots;
 use crate::server::answers::page_files::page_file;
-use crate::server::answers::response::sign;
+use crate::server::answers::response::{DAMAGED, sign};
+use crate::server::answers::validator::REVALIDATE;
 use crate::server::metrics::traffic::Traffic;
 
 /// Path of the metrics page, which receives the counters in [`ServerState`].
 const METRICS: &str = "/metrics";
+
+/// Paths that need no token. Without one the answer says nothing about data. A wrong token is refused.
+const PROBES: [&str; 2] = ["/health", "/ready"];
 
 /// State shared by all connections of a server.
 pub(crate) struct ServerState {
@@ -83,7 +90,10 @@ impl ServerState {
             return (signed(rejection.into_response()), None);
         }
         let page = self.page.then(|| page_file(&request)).flatten();
-        let passed = match self.access.check(&request, self.local, page.is_some()) {
+        let probe = PROBES.contains(&request.uri().path())
+            && !request.headers().contains_key(AUTHORIZATION);
+        let open = page.is_some() || probe;
+        let passed = match self.access.check(&request, self.local, open) {
             Ok(passed) => passed,
             Err(response) => return (signed(*response), None),
         };
@@ -116,6 +126,9 @@ impl ServerState {
         // now.
         if let Err(rejection) = self.unread.check(client) {
             response = signed(rejection.into_response());
+        }
+        if probe && !self.access.is_open() {
+            response = anonymous(response);
         }
         passed.add_headers(response.headers_mut());
         (response, under_way)
@@ -167,7 +180,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             let unread = Arc::clone(&state.unread);
             let noted = state
                 .access_log
-                .then(|| AccessLogLine::of(&state.peers, peer, &request));
+                .then(|| AccessLogLine::of(&state, peer, &request));
             let (response, under_way) = state.answer(peer, request).await;
             if let Some(noted) = noted {
                 noted.log(&response);
@@ -246,6 +259,31 @@ fn wrapped<S: AsyncWrite>(limits: Limits, stream: S) -> Pin<Box<TimeoutWriter<S>
     Box::pin(stream)
 }
 
+/// Reduces the answer to a probe without a token to its status.
+fn anonymous(mut response: Response<Body>) -> Response<Body> {
+    let body = match response.status() {
+        StatusCode::OK => b"{\"success\":true}".to_vec(),
+        StatusCode::SERVICE_UNAVAILABLE => {
+            let said = RefusedBody::new(
+                None,
+                "not ready; with a token the answer says why".to_owned(),
+                None,
+            );
+            serde_json::to_vec(&said).unwrap_or_default()
+        }
+        _ => {
+            for name in [NOW, SIMULATED, DAMAGED] {
+                response.headers_mut().remove(name);
+            }
+            return response;
+        }
+    };
+    let json = HeaderValue::from_static("application/json");
+    let mut short = signed((response.status(), [(CONTENT_TYPE, json)], body).into_response());
+    short.headers_mut().insert(CACHE_CONTROL, REVALIDATE);
+    short
+}
+
 fn signed(mut response: Response<Body>) -> Response<Body> {
     sign(response.headers_mut());
     response
@@ -254,14 +292,16 @@ fn signed(mut response: Response<Body>) -> Response<Body> {
 /// The data of one line in the access log.
 struct AccessLogLine {
     who: IpAddr,
+    owner: Option<String>,
     what: String,
     began: Instant,
 }
 
 impl AccessLogLine {
-    fn of<B>(peers: &Peers, peer: IpAddr, request: &Request<B>) -> Self {
+    fn of<B>(state: &ServerState, peer: IpAddr, request: &Request<B>) -> Self {
         Self {
-            who: peers.client_of(peer, request.headers()),
+            who: state.peers.client_of(peer, request.headers()),
+            owner: state.access.owner(request.headers()),
             what: format!("{} {}", request.method(), request.uri()),
             began: Instant::now(),
         }
@@ -271,8 +311,9 @@ impl AccessLogLine {
         let bytes = response.body().size_hint().exact();
         log::info!(
             target: "liqdata::access",
-            "{} \"{}\" {} {} {:.1} ms",
+            "{} {} \"{}\" {} {} {:.1} ms",
             self.who,
+            self.owner.as_deref().unwrap_or("-"),
             self.what,
             response.status().as_u16(),
             bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),

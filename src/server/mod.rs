@@ -24,5 +24,6 @@ pub use access::tls::Tls;
 pub use access::tokens::Tokens;
 pub use admission::limits::Limits;
 pub use listen::{ServerSettings, run, run_with};
+pub use metrics::alerts::{AlertCounts, count_alerts};
 pub use reject::{Rejection, status};
 pub use router::{router, router_with};

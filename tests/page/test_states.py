@@ -1,5 +1,6 @@
 """Every state says what is so, in words."""
 
+import hashlib
 import json
 import re
 import time
@@ -60,6 +61,77 @@ def test_a_server_with_tokens_shows_the_form_and_then_the_data(visit, market):
         # The page itself has no data, so it needs no token.
         page.reload()
         page.wait_for_selector(".big")
+
+
+def _offer(page, token, button="show the data"):
+    page.get_by_label("token").fill(token)
+    page.get_by_role("button", name=button).click()
+
+
+def _stored(page):
+    return page.evaluate("[sessionStorage.getItem('liqdata.token'), localStorage.length, document.cookie]")
+
+
+@pytest.mark.parametrize("path,button", [("/", "show the data"), ("/docs", "show the interface")])
+def test_a_wrong_token_is_named_and_not_stored(visit, market, path, button):
+    with liqdata.serve(market, token=TOKEN) as server:
+        page = visit(server.url + path, live=False)
+        for wrong in ("wrong-horse-battery", "short", "schlüssel-aus-messing", "two words"):
+            _offer(page, wrong, button)
+            until(page, "document.querySelector('[role=alert]').textContent.includes('does not accept this token')")
+            assert page.get_by_label("token").get_attribute("aria-invalid") == "true"
+            assert _stored(page) == [None, 0, ""]
+        _offer(page, TOKEN, button)
+        page.wait_for_selector(".big" if path == "/" else "main.docs")
+        assert _stored(page) == [TOKEN, 0, ""]
+
+
+def test_a_token_is_forgotten_with_the_session_of_the_browser(visit, market):
+    with liqdata.serve(market, token=TOKEN) as server:
+        page = visit(server.url, live=False)
+        _offer(page, TOKEN)
+        page.wait_for_selector(".big")
+        # Another tab, and another session, know nothing of it.
+        for other in (page.context.new_page(), visit(server.url, live=False)):
+            other.goto(server.url)
+            other.get_by_label("token").wait_for()
+            assert _stored(other) == [None, 0, ""]
+            assert other.get_by_role("alert").inner_text() == ""
+
+
+def test_a_tab_without_a_token_takes_nothing_from_one_that_has_it(visit, market):
+    with liqdata.serve(market, token=TOKEN) as server:
+        first = visit(server.url, live=False)
+        first.get_by_label("token").wait_for()
+        second = first.context.new_page()
+        second.goto(server.url)
+        _offer(second, TOKEN)
+        second.wait_for_selector("[data-liqdata-state=live]")
+        second.wait_for_selector(".big")
+        assert first.get_by_label("token").is_visible()
+        _offer(first, TOKEN)
+        first.wait_for_selector("[data-liqdata-state=live]")
+        assert second.locator(".big").count() > 0
+
+
+def test_a_token_that_was_removed_is_asked_for_again(visit, market, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
+    with liqdata.serve(market, token=tokens) as server:
+        page = visit(server.url, live=False)
+        _offer(page, TOKEN)
+        page.wait_for_selector("[data-liqdata-state=live]")
+        tokens.write_text("")
+        until(page, "document.querySelector('[role=alert]')?.textContent.includes('no longer accepts the token')")
+        assert _stored(page) == [None, 0, ""]
+
+
+def test_a_server_that_is_gone_is_no_wrong_token(visit, market):
+    with liqdata.serve(market, token=TOKEN) as server:
+        page = visit(server.url, live=False)
+        page.get_by_label("token").wait_for()
+    _offer(page, TOKEN)
+    until(page, "document.querySelector('[role=alert]').textContent.includes('does not answer')")
 
 
 def test_a_refusal_shows_the_message_of_the_server(visit, server):

@@ -112,6 +112,7 @@ class Clusters:
                 "coin": grid.symbol,
                 "side": cluster["side"],
                 "price": grid.current_price,
+                "distance": round(_signed_distance(cluster, grid.current_price), 4),
                 "low_price": cluster["low_price"],
                 "high_price": cluster["high_price"],
                 "peak_price": cluster["peak_price"],
@@ -186,6 +187,12 @@ def _distance(cluster: dict[str, Any], price: float) -> float:
     """Distance of the price from the near edge of a cluster, in percent."""
     edge = cluster["high_price"] if cluster["side"] == "LONG" else cluster["low_price"]
     return float(100 * abs(edge / price - 1))
+
+
+def _signed_distance(cluster: dict[str, Any], price: float) -> float:
+    """Distance of the nearest price of a cluster from the price, in percent of the price; 0 within the cluster."""
+    nearest = min(max(price, cluster["low_price"]), cluster["high_price"])
+    return float(100 * (nearest / price - 1))
 
 
 def _overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -1,8 +1,9 @@
 """Delivers alerts to their receivers, each from a thread of its own.
 
-Each receiver has a queue, so a slow webhook delays neither a program nor the watch, and vice versa. Every alert that
-was not delivered is reported. Messages to Telegram, Discord and Slack keep the rate limits of these services: alerts
-that wait are joined to one message.
+Each receiver has a queue, so a slow webhook delays neither a program nor the watch, and vice versa. What a webhook or a
+program did not take is sent again, in order, until it is ten minutes old. Every alert that was not delivered is
+reported, and counted in the metrics of a server in this process. Messages to Telegram, Discord and Slack keep the rate
+limits of these services: alerts that wait are joined to one message.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ import contextlib
 import queue
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .messages import FORMATS, words_of
+from liqdata import _core
+
+from .failure import Again
+from .messages import FORMATS, line_of
 from .program import run
 from .webhook import poster
 
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["Deliveries"]
 
 _QUEUE_LENGTH = 1000  # maximum number of alerts in a queue
+_LONGEST = 600.0  # maximum age of an alert that is sent again, in seconds
+_PAUSE = 60.0  # maximum time between two attempts if the receiver names none, in seconds
+_ATTEMPTS = 5  # maximum number of attempts once the watch has ended, at times that the receiver names
 
 Event = dict[str, Any]
 
@@ -63,9 +70,8 @@ class Deliveries:
 
 def _queue_of(sender: Sender, report: Callable[[str], object]) -> _Queue:
     if sender.webhook is not None:
-        stopped = threading.Event()
-        format_, post = poster(sender.webhook, sender.format, sender.secret, stopped)
-        return _Queue("webhook", post, report, format_, stopped)
+        format_, post = poster(sender.webhook, sender.format, sender.secret)
+        return _Queue("webhook", post, report, format_)
     if sender.command is not None:
         command = sender.command
         return _Queue("command", lambda events: run(command, events[0]), report)
@@ -79,15 +85,13 @@ class _Queue:
     Parameters
     ----------
     receiver : str
-        Name of the receiver in messages: ``webhook`` or ``command``.
+        Name of the receiver in messages: ``webhook``, ``command`` or ``function``.
     deliver : callable
-        Delivers events: one, or as many as its format allows in a message.
+        Delivers events: one, or as many as its format allows in a message. They are sent again after :class:`Again`.
     report : callable
         Called with a message about each alert that was not delivered.
     format_ : Format
         How many events are delivered together, and how often.
-    stopped : threading.Event, optional
-        Set to end a delivery that waits.
     """
 
     def __init__(
@@ -96,24 +100,28 @@ class _Queue:
         deliver: Callable[[list[Event]], object],
         report: Callable[[str], object],
         format_: Format = FORMATS["json"],
-        stopped: threading.Event | None = None,
     ) -> None:
         self._receiver, self._deliver, self._report, self._format = receiver, deliver, report, format_
-        self._waiting: queue.Queue[Event | None] = queue.Queue(_QUEUE_LENGTH)
+        self._waiting: queue.Queue[_Queued | None] = queue.Queue(_QUEUE_LENGTH)
         self._taken: list[Event] = []  # those that were taken from the queue and are not delivered yet
-        self._stopped = threading.Event() if stopped is None else stopped
+        self._failing = False
+        self._ending = threading.Event()  # what fails from now on is not sent again
+        self._stopped = threading.Event()  # a delivery that waits ends
+        _core.count_alerts(receiver)
         self._thread = threading.Thread(target=self._run, name=f"liqdata-alerts-{receiver}", daemon=True)
         self._thread.start()
 
     def put(self, event: Event) -> None:
         """Queue an event; it is dropped with a message if the queue is full."""
+        _core.count_alerts(self._receiver, queued=1)
         try:
-            self._waiting.put_nowait(event)
+            self._waiting.put_nowait(_Queued(event, time.monotonic()))
         except queue.Full:
-            self._report(f"alert for {_subject(event)} not sent: {_QUEUE_LENGTH} alerts wait for the {self._receiver}")
+            self._fail([event], f" not sent: {_QUEUE_LENGTH} alerts wait for the {self._receiver}")
 
     def finish(self, deadline: float | None) -> None:
         """Deliver all queued alerts, then end the thread; drop and report those left at a time of ``monotonic``."""
+        self._ending.set()
         with contextlib.suppress(queue.Full):  # the thread is still busy at the deadline
             self._waiting.put(None, timeout=_left(deadline))
         self._thread.join(_left(deadline))
@@ -123,38 +131,69 @@ class _Queue:
     def abort(self) -> None:
         """Drop all queued alerts, and report them."""
         self._stopped.set()
-        dropped: list[Event | None] = [*self._taken]
+        self._ending.set()
+        dropped = [*self._taken]
         with contextlib.suppress(queue.Empty):
             while True:
-                dropped.append(self._waiting.get_nowait())
-        for event in dropped:
-            if event is not None:
-                self._report(f"alert for {_subject(event)} may not have reached the {self._receiver}: the watch ended")
+                queued = self._waiting.get_nowait()
+                dropped += [queued.event] if queued else []
+        self._fail(dropped, f" may not have reached the {self._receiver}: the watch ended")
 
     def _run(self) -> None:
-        event, sent = self._waiting.get(), -self._format.pause
-        while event is not None and not self._stopped.is_set():
-            self._taken = [event]
+        queued, sent = self._waiting.get(), -self._format.pause
+        while queued is not None and not self._stopped.is_set():
+            self._taken = [queued.event]
             self._stopped.wait(max(0.0, sent + self._format.pause - time.monotonic()))
             if self._stopped.is_set():
                 return
-            events, event = self._together(event)
-            self._taken = [*events, *([event] if event else [])]
+            events, following = self._together(queued.event)
+            self._taken = [*events, *([following.event] if following and following is not _NEXT else [])]
+            if not self._send(events, queued.at):
+                return
+            self._taken = self._taken[len(events) :]
+            sent = time.monotonic()
+            queued = self._waiting.get() if following is _NEXT else following
+
+    def _send(self, events: list[Event], at: float) -> bool:
+        """Deliver events, again if that may help; false if the thread has to end."""
+        attempts = 0
+        while True:
+            is_last, attempts = self._ending.is_set(), attempts + 1
             try:
                 self._deliver(events)
             except Exception as error:  # noqa: BLE001 - the next alert has its own chance, whatever a receiver raises
                 if self._stopped.is_set():  # they are reported as dropped
-                    return
-                for failed in events:
-                    self._report(f"alert for {_subject(failed)}: the {self._receiver} failed: {error}")
-            self._taken = self._taken[len(events) :]
-            sent = time.monotonic()
-            if event is _NEXT:
-                event = self._waiting.get()
+                    return False
+                pause = _pause(error, attempts, at, is_last=is_last)
+                if pause is None:
+                    self._fail(events, f": the {self._receiver} failed: {error}")
+                    return True
+                _core.count_alerts(self._receiver, repeated=1)
+                named = getattr(error, "wait", None)
+                if named is None and not self._failing:
+                    self._failing = True
+                    more = f" (and {len(events) - 1} more)" if len(events) > 1 else ""
+                    self._report(
+                        f"alert for {_subject(events[0])}{more}: the {self._receiver} failed: {error}; sending it again"
+                    )
+                # The end of the watch does not shorten a time that the receiver names.
+                (self._ending if named is None else self._stopped).wait(pause)
+                if self._stopped.is_set():
+                    return False
+            else:
+                self._failing = False
+                _core.count_alerts(self._receiver, delivered=len(events))
+                return True
 
-    def _together(self, event: Event) -> tuple[list[Event], Event | None]:
-        """The events of the next message, and the event after them: ``None`` ends the thread."""
-        events, length = [event], len(words_of(event)) if self._format.most else 0
+    def _fail(self, events: list[Event], how: str) -> None:
+        """Count and report alerts that were not delivered."""
+        _core.count_alerts(self._receiver, failed=len(events))
+        for event in events:
+            self._report(f"alert for {_subject(event)}{how}")
+
+    def _together(self, event: Event) -> tuple[list[Event], _Queued | None]:
+        """The events of the next message, and what follows: ``_NEXT`` of the queue; ``None`` ends the thread."""
+        events, length = [event], len(line_of(event)) if self._format.most else 0
         while self._format.most:
             try:
                 another = self._waiting.get_nowait()
@@ -162,15 +201,32 @@ class _Queue:
                 break
             if another is None:
                 return events, None
-            length += 1 + 2 * len(words_of(another))  # an escaped character takes two
+            length += 1 + 2 * len(line_of(another.event))  # an escaped character takes two
             if length > self._format.most:
                 return events, another
-            events.append(another)
+            events.append(another.event)
         return events, _NEXT
 
 
-_NEXT: Event = {}
-"""Stands for the next event of the queue."""
+class _Queued(NamedTuple):
+    """An alert in a queue, and the time of ``monotonic`` at which it was put there."""
+
+    event: Event
+    at: float
+
+
+_NEXT = _Queued({}, 0.0)
+"""Stands for the next alert of the queue."""
+
+
+def _pause(error: Exception, attempts: int, at: float, *, is_last: bool) -> float | None:
+    """The seconds until an alert is sent again after a failure; ``None`` if it is not."""
+    if not isinstance(error, Again):
+        return None
+    pause = min(2.0 ** (attempts - 1), _PAUSE) if error.wait is None else error.wait
+    if is_last and (error.wait is None or attempts >= _ATTEMPTS):
+        return None
+    return pause if time.monotonic() - at + pause <= _LONGEST else None
 
 
 def _left(deadline: float | None) -> float | None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from liqdata.errors import BadQuery
+from liqdata.symbols import parse
 from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .delivery import Event
 
-__all__ = ["FORMATS", "Format", "format_of", "words_of"]
+__all__ = ["FORMATS", "Format", "described", "format_of", "line_of", "words_of"]
 
 
 class Format(NamedTuple):
@@ -39,18 +40,19 @@ class Format(NamedTuple):
         """The body of one message with these alerts."""
         if self.name == "json":
             return json.dumps(alerts[0], default=str, allow_nan=False).encode()
-        text = "\n".join(words_of(alert) for alert in alerts)
+        # No text of an exchange becomes a mention, a link or markup.
+        text = "\n".join(line_of(alert, _without_markdown if self.name == "discord" else str) for alert in alerts)
+        if self.name == "slack":
+            text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         if len(text) > self.most:
             text = f"{text[: self.most - 1]}…"
-        # No text of an exchange becomes a mention, a link or markup.
         made: dict[str, Any]
         if self.name == "telegram":
             made = {"chat_id": chat, "text": text, "link_preview_options": {"is_disabled": True}}
         elif self.name == "discord":
-            made = {"content": _without_markdown(text)[: self.most], "allowed_mentions": {"parse": []}}
+            made = {"content": text, "allowed_mentions": {"parse": []}}
         else:
-            escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-            made = {"text": escaped, "mrkdwn": False, "unfurl_links": False}
+            made = {"text": text, "mrkdwn": False, "unfurl_links": False}
         return json.dumps(made).encode()
 
 
@@ -114,6 +116,55 @@ def format_of(webhook: str, name: str | None) -> tuple[Format, str, str | None]:
     return format_, urlunsplit(parts._replace(query=rest)), chat
 
 
+def described(alert: Event, page: str | None) -> Event:
+    """An alert with its ``text``, and with a ``link`` to the live page if its address is known.
+
+    Parameters
+    ----------
+    alert : dict
+        The alert.
+    page : str, optional
+        Address of the live page.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> alert = {"alert": "coverage", "basis": "measured", "exchange": "okx", "connected_share": 0.96, "timestamp": 0}
+    >>> described(alert, "https://data.example.org")["link"]
+    'https://data.example.org/#panel=coverage'
+    """
+    made = {**alert, "text": words_of(alert)}
+    if page is not None:
+        made["link"] = f"{page.rstrip('/')}/#{_fragment(alert)}"
+    return made
+
+
+def _fragment(alert: Event) -> str:
+    """What the live page shows of an alert."""
+    kind = alert.get("alert", "cascade")
+    if kind == "coverage":
+        return "panel=coverage"
+    coin = alert["coin"] if "coin" in alert else _coin(str(alert["symbol"]))
+    # Clusters are those of the map of seven days.
+    return f"symbol={quote(str(coin), safe='')}&range={'7d' if kind == 'cluster' else '24h'}"
+
+
+def _coin(symbol: str) -> str:
+    try:
+        return parse(symbol).coin or symbol
+    except BadQuery:
+        return symbol
+
+
+def line_of(alert: Event, escape: Callable[[str], str] = str) -> str:
+    """The line of an alert in a message, with its link, which ``escape`` leaves as it is."""
+    link = alert.get("link")
+    return escape(words_of(alert)) + (f" {link}" if link else "")
+
+
 def words_of(alert: Event) -> str:
     """One line about an alert, which ends with its basis.
 
@@ -149,7 +200,10 @@ def words_of(alert: Event) -> str:
     if kind == "cluster":
         where = f"{alert['low_price']:,.6g} to {alert['high_price']:,.6g}, {_usd(alert['usd'])} USD"
         how = "is near" if alert["state"] == "near" else "went through"
-        return printable(f"{alert['coin']}: the price {alert['price']:,.6g} {how} a cluster of {side}, {where} {basis}")
+        far = f", {abs(alert['distance']):.2f} % away" if alert.get("distance") else ""
+        return printable(
+            f"{alert['coin']}: the price {alert['price']:,.6g} {how} a cluster of {side}, {where}{far} {basis}"
+        )
     orders = f"{alert['cnt']} orders, {alert['exchanges']} exchanges"
     return printable(
         f"{alert['coin']}: cascade of {side}, {_usd(alert['usd'])} USD, {orders}, since {_at(alert['start'])}, "

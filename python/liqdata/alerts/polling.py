@@ -22,6 +22,7 @@ from liqdata.errors import BadQuery, LiqdataError
 from .cascades import Cascades
 from .conditions import Clusters, Coverage, Orders
 from .delivery import Deliveries
+from .messages import described
 from .rule import Rule
 from .sender import Sender
 
@@ -56,6 +57,7 @@ def watch(
     since: Instant | None = None,
     most: int | None = None,
     stop: threading.Event | None = None,
+    page: str | None = None,
 ) -> None:
     """Watch a source and send an alert when a rule applies, until Ctrl-C.
 
@@ -87,6 +89,8 @@ def watch(
         Stop after this many events.
     stop : threading.Event, optional
         The watch ends once it is set. Alerts that are not delivered within five seconds after that are reported.
+    page : str, optional
+        Address of a live page of the source, to which the alerts link; by default that of the server of a client.
 
     Raises
     ------
@@ -113,11 +117,13 @@ def watch(
     report = logging.getLogger("liqdata.alerts").warning if report is None else report
     poller = _Poller(source, chosen, None if since is None else instant(since, "since"), pause, report)
     deliveries = Deliveries(receivers, report)
+    page = getattr(source, "base_url", None) if page is None else _address(page)
     ended, count = stop or threading.Event(), 0
     show, after_poll = show or _nothing, after_poll or _nothing
     try:
         while (most is None or count < most) and not ended.is_set():
-            for event, is_alert in islice(poller.news(), None if most is None else most - count):
+            for found, is_alert in islice(poller.news(), None if most is None else most - count):
+                event = described(found, page)
                 if is_alert:
                     deliveries.put(event)
                 show(event)
@@ -150,6 +156,13 @@ def _pause(every: float) -> float:
         msg = f"every: {every!r} is not allowed; allowed: seconds above 0"
         raise BadQuery(msg, parameter="every")
     return pause
+
+
+def _address(page: str) -> str:
+    if isinstance(page, str) and page.startswith(("http://", "https://")):
+        return page
+    msg = f"page: {page!r} is not an address; allowed: one that begins with http:// or https://"
+    raise BadQuery(msg, parameter="page")
 
 
 def _nothing(*_: object) -> None:

@@ -28,10 +28,12 @@ class Sender:
     ----------
     webhook : str, optional
         An ``http`` or ``https`` address to which an alert is posted as JSON, with exact amounts as text, or as a
-        message of the service at its host.
+        message of the service at its host. It is posted again after a failure that may pass, until it is ten minutes
+        old.
     command : str or sequence of str, optional
         A program with its arguments. A string is split like in a shell. The program gets the alert as JSON on its
-        standard input, and ``LIQDATA_COIN``, ``LIQDATA_SIDE``, ``LIQDATA_USD`` and so on in its environment.
+        standard input, and ``LIQDATA_COIN``, ``LIQDATA_SIDE``, ``LIQDATA_USD`` and so on in its environment. If it
+        fails, it is run again like a webhook.
     function : callable, optional
         A function that gets the alert as a dict. It is called in a thread of its own.
     format : {"json", "telegram", "discord", "slack"}, optional

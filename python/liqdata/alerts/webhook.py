@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from .failure import Again
 from .messages import format_of
 
 if TYPE_CHECKING:
@@ -27,31 +28,37 @@ __all__ = ["poster"]
 _TIMEOUT = 10.0  # maximum time of one delivery, in seconds
 _SUCCESS = range(200, 300)
 _REFUSED = 429
-_ATTEMPTS = 5  # maximum number of times that a message is sent if the service refuses it for its rate
-_LONGEST_WAIT = 120.0  # maximum time to wait before a message is sent again, in seconds
+_TRANSIENT = {408, 425, _REFUSED, *range(500, 600)}
+_LONGEST_WAIT = 120.0  # maximum time to wait if a service asks for it, in seconds
 
 Event = dict[str, Any]
 
 
-def poster(
-    webhook: str, name: str | None, secret: bytes | None, stopped: threading.Event
-) -> tuple[Format, Callable[[list[Event]], None]]:
+def poster(webhook: str, name: str | None, secret: bytes | None) -> tuple[Format, Callable[[list[Event]], None]]:
     """The format of a webhook, and a function that posts events to it.
 
-    A message that the service refuses for its rate (429) is sent again after the time that the service names. A
+    The function raises :class:`Again` without an answer, and for statuses that say that another attempt may succeed. A
     redirect counts as a failure, so no other host receives the event.
     """
     format_, address, chat = format_of(webhook, name)
 
     def deliver(events: list[Event]) -> None:
-        body, status = format_.body(events, chat), _REFUSED
-        for attempt in range(_ATTEMPTS):
+        body = format_.body(events, chat)
+        try:
             status, wait = _post(address, body, _signed(body, secret))
-            if status in _SUCCESS:
-                return
-            if status != _REFUSED or attempt == _ATTEMPTS - 1 or stopped.wait(min(wait, _LONGEST_WAIT)):
-                break
+        except ssl.SSLCertVerificationError as error:
+            msg = (
+                f"the certificate of {urlsplit(address).hostname} is not trusted: {error.verify_message} (behind a "
+                "proxy that inspects TLS, set SSL_CERT_FILE to a PEM file with the proxy's root certificate)"
+            )
+            raise Again(msg) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise Again(str(error) or type(error).__name__) from None
+        if status in _SUCCESS:
+            return
         msg = f"{urlsplit(address).hostname} answered {status}"
+        if status in _TRANSIENT:
+            raise Again(msg, wait)
         raise ValueError(msg)
 
     return format_, deliver
@@ -66,10 +73,10 @@ def _signed(body: bytes, secret: bytes | None) -> dict[str, str]:
     return {"X-Liqdata-Timestamp": now, "X-Liqdata-Signature": f"sha256={digest}"}
 
 
-def _post(address: str, body: bytes, headers: dict[str, str]) -> tuple[int, float]:
-    """Post a body, and return the status and the seconds to wait before the next attempt."""
+def _post(address: str, body: bytes, headers: dict[str, str]) -> tuple[int, float | None]:
+    """Post a body, and return the status and the seconds that the service asks to wait."""
     connection = _connection(address)
-    outcome: list[tuple[int, float] | Exception] = []
+    outcome: list[tuple[int, float | None] | Exception] = []
 
     def exchange() -> None:
         try:
@@ -87,7 +94,7 @@ def _post(address: str, body: bytes, headers: dict[str, str]) -> tuple[int, floa
             with suppress(OSError):
                 connection.sock.shutdown(socket.SHUT_RDWR)
         msg = f"{connection.host} took longer than {_TIMEOUT:.0f} s"
-        raise ValueError(msg)
+        raise Again(msg)
     if isinstance(outcome[0], Exception):
         raise outcome[0]
     return outcome[0]
@@ -103,31 +110,27 @@ def _connection(webhook: str) -> http.client.HTTPConnection:
 
 def _status(
     connection: http.client.HTTPConnection, address: str, body: bytes, headers: dict[str, str]
-) -> tuple[int, float]:
+) -> tuple[int, float | None]:
     parts = urlsplit(address)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     sent = {"Content-Type": "application/json", "User-Agent": "liqdata", **headers}
     try:
         connection.request("POST", path, body, sent)
         reply = connection.getresponse()
-        return reply.status, _wait_of(reply) if reply.status == _REFUSED else 0.0
+        return reply.status, _wait_of(reply) if reply.status in _TRANSIENT else None
     finally:
         connection.close()
 
 
-def _wait_of(reply: http.client.HTTPResponse) -> float:
+def _wait_of(reply: http.client.HTTPResponse) -> float | None:
     """The seconds that a service asks to wait: in a header (Discord, Slack) or in the body (Telegram)."""
-    stated = _seconds(reply.headers["Retry-After"])
-    if stated is None:
-        with suppress(ValueError, TypeError, LookupError, RecursionError):
-            stated = _seconds(json.loads(reply.read(65_536))["parameters"]["retry_after"])
-    return 1.0 if stated is None else stated
-
-
-def _seconds(value: Any) -> float | None:
-    """A finite number from 0; ``None`` for anything else."""
-    try:
-        found = float(value)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return found if 0 <= found < math.inf else None
+    asked: Any = reply.headers["Retry-After"]
+    if asked is None and reply.status == _REFUSED:
+        # A body may be anything: no JSON, another shape, or nested so deeply that it cannot be parsed.
+        with suppress(ValueError, TypeError, KeyError, RecursionError, OSError, http.client.HTTPException):
+            asked = json.loads(reply.read(65_536))["parameters"]["retry_after"]
+    with suppress(ValueError, TypeError, OverflowError):
+        wait = float(asked)
+        if math.isfinite(wait):
+            return min(max(1.0, wait), _LONGEST_WAIT)
+    return None

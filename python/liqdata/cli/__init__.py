@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     given = sys.argv[1:] if argv is None else list(argv)
-    with with_open_outputs(), with_fallback_encoding():
+    with with_open_outputs(), with_fallback_encoding(), log_to_stderr(given):
         return _run(given)
 
 
@@ -56,7 +56,7 @@ def _run(given: list[str]) -> int:
     try:
         if asked := os.environ.get(VARIABLE):
             return print_completions(Menu(), asked)
-        with log_to_stderr() as form, Menu().make_context("liqdata", given, obj=form) as context:
+        with Menu().make_context("liqdata", given) as context:
             context.command.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as ended:

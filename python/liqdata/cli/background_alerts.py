@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from liqdata.alerts import watch
 from liqdata.errors import LiqdataError
-from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
 
     from liqdata.market import Market
+    from liqdata.server import Server
 
-__all__ = ["alerting"]
+__all__ = ["Alerting"]
 
 
-@contextmanager
-def alerting(market: Market, arguments: dict[str, Any] | None) -> Iterator[threading.Event]:
-    """Watch a market in a thread; the watch ends once the yielded event is set, at the latest on exit.
+class Alerting:
+    """Watches a market in a thread, from :meth:`start` to :meth:`stop`, at the latest to the end of the context.
 
     Parameters
     ----------
@@ -30,24 +30,43 @@ def alerting(market: Market, arguments: dict[str, Any] | None) -> Iterator[threa
     arguments : dict, optional
         Rules and senders of :func:`liqdata.alerts.watch`; no watch without them.
     """
-    stop = threading.Event()
-    if arguments is None:
-        yield stop
-        return
 
-    def report(text: str) -> None:
-        print(f"liqdata: {printable(text)}", file=sys.stderr, flush=True)
+    def __init__(self, market: Market, arguments: dict[str, Any] | None) -> None:
+        self._market, self._arguments = market, arguments
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
 
-    def run() -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def start(self, server: Server, served: dict[str, Any]) -> None:
+        """Begin to watch; the alerts link to the page of ``server``, which has the arguments ``served``."""
+        if self._arguments is not None:
+            page = _page_of(server, served)
+            self._thread = threading.Thread(target=self._run, args=(page,), name="liqdata-alerts", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the watch, without waiting for it."""
+        self._stop.set()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(10.0)
+
+    def _run(self, page: str | None) -> None:
         try:
-            watch(market, report=report, stop=stop, **arguments)
+            watch(self._market, stop=self._stop, page=page, **(self._arguments or {}))
         except LiqdataError as error:
-            report(f"alerts have ended: {error}")
+            logging.getLogger("liqdata.alerts").warning("alerts have ended: %s", error)
 
-    thread = threading.Thread(target=run, name="liqdata-alerts", daemon=True)
-    thread.start()
-    try:
-        yield stop
-    finally:
-        stop.set()
-        thread.join(10.0)
+
+def _page_of(server: Server, served: dict[str, Any]) -> str | None:
+    """The address of the page for people; ``None`` if it is not served, or not known because a proxy is in front."""
+    if not served["page"] or served["limits"].trusted_proxies:
+        return None
+    parts = urlsplit(server.url)
+    if served["hosts"]:
+        return f"{parts.scheme}://{served['hosts'][0]}:{parts.port}"
+    return None if parts.hostname in {"0.0.0.0", "::"} else server.url  # noqa: S104 - compared, not listened on

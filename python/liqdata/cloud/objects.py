@@ -86,9 +86,10 @@ class Objects:
             text = "there is no such bucket"
         elif _METADATA_SERVICE in text:
             text = "no credentials were found; set them in the environment, such as AWS_ACCESS_KEY_ID"
-        elif "UnknownIssuer" in text:
+        elif "UnknownIssuer" in str(error):  # in the debug output
             text += (
-                " (behind a proxy that inspects TLS, set SSL_CERT_FILE to a PEM file with the proxy's root certificate)"
+                ": UnknownIssuer (no trusted authority signed the certificate; behind a proxy that inspects TLS, set "
+                "SSL_CERT_FILE to a PEM file with the proxy's root certificate)"
             )
         elif "Unable to canonicalize filesystem root" in text:
             text = "there is no such folder"

@@ -38,7 +38,11 @@ pub(crate) async fn open(
         );
     }
     let stream = connector.open(&url).await;
-    let stream = stream.map_err(|error| format!("{address}: {error}"))?;
+    let stream = stream.map_err(|error| format!("{address}: {error}"));
+    context
+        .board
+        .attempted(stream.as_ref().map_err(String::as_str));
+    let stream = stream?;
     let most = Some(context.settings.frame_bytes);
     let config = WebSocketConfig::default()
         .max_message_size(most)

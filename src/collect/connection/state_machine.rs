@@ -88,7 +88,11 @@ pub(crate) async fn run(
         opened = opening => match opened {
             Ok(Ok(stream)) => stream,
             Ok(Err(reason)) => return never(format!("no connection: {reason}")),
-            Err(_) => return never(format!("no connection within {} s", patience.as_secs_f64())),
+            Err(_) => {
+                let late = format!("no connection within {} s", patience.as_secs_f64());
+                intake.context.board.attempted::<()>(Err(&late));
+                return never(late);
+            }
         },
         () = stopped(&mut stop) => return never("closed".to_owned()),
     };

@@ -48,6 +48,10 @@ pub struct VenueStatus {
     pub last_gap: Option<String>,
     /// Number of connections opened so far.
     pub connections: u64,
+    /// Whether the exchange could be connected to at the last attempt; absent before the first one.
+    pub reachable: Option<bool>,
+    /// Why not.
+    pub connect_error: Option<String>,
     /// Number of live connections.
     pub sockets: u64,
     /// Number of connections that should be live; two per feed if the exchange offers no data to backfill from.

@@ -117,6 +117,13 @@ impl StatusBoard {
         notes.status.trouble = Some(message);
     }
 
+    /// Notes whether the exchange could be connected to, or why not.
+    pub(crate) fn attempted<T>(&self, outcome: Result<T, &str>) {
+        let mut notes = self.notes();
+        notes.status.reachable = Some(outcome.is_ok());
+        notes.status.connect_error = outcome.err().map(ToOwned::to_owned);
+    }
+
     /// Logs the summaries of repeated warnings.
     pub(crate) fn log_summaries(&self, now: Millis) {
         for line in self.notes().troubles.summaries(now) {

@@ -5,24 +5,34 @@
 //! panics, the call that waits for it raises a `Defect`.
 //!
 //! The exception contains the panic message. Standard error therefore does not show that message unless
-//! `RUST_BACKTRACE` is set. Panics on threads that no call waits for, such as those of a server, are still printed
-//! there.
+//! `RUST_BACKTRACE` is set. Panics on threads that no call waits for, such as those of a server, are logged. Without a
+//! handler they are printed.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::{env, panic, thread};
 
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 
-/// Name prefix of threads that no call waits for. Panics on these threads are printed on standard error.
+use crate::python::runtime::log_queue::DEFECTS;
+
+/// Name prefix of threads that no call waits for. Panics on these threads are logged.
 const ALONE: &str = "liqdata-";
 
-/// Installs a panic hook that prints no messages for panics within calls. The hook affects this library only.
+/// Installs a panic hook that prints no messages for panics within calls, and logs the others. The hook affects this
+/// library only.
 fn keep_quiet() {
     let aloud = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        let asked = env::var_os("RUST_BACKTRACE").is_some_and(|asked| asked != "0");
-        let alone = thread::current();
-        if asked || alone.name().is_some_and(|name| name.starts_with(ALONE)) {
+        let current = thread::current();
+        if let Some(name) = current.name().filter(|name| name.starts_with(ALONE)) {
+            let trace = Backtrace::capture();
+            let trace = match trace.status() {
+                BacktraceStatus::Captured => format!("\n{trace}"),
+                _ => String::new(),
+            };
+            log::error!(target: DEFECTS, "thread {name}: {panic}{trace}");
+        } else if env::var_os("RUST_BACKTRACE").is_some_and(|asked| asked != "0") {
             aloud(panic);
         }
     }));
@@ -110,6 +120,14 @@ mod faulty {
         /// Panics in a Python callback.
         fn calling<'py>(&self, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
             function.call0()
+        }
+
+        /// Panics on a thread that no call waits for, and returns once it has ended.
+        fn alone(&self) -> PyResult<()> {
+            let said = self.said.clone();
+            let thread = std::thread::Builder::new().name("liqdata-alone".to_owned());
+            let _ = thread.spawn(move || panic!("{said}"))?.join();
+            Ok(())
         }
 
         /// Panics on a runtime thread.

@@ -13,15 +13,17 @@ use log::Level;
 const CAPACITY: usize = 1000;
 /// Maximum attempts of a forked child to lock its queue.
 const PATIENCE: usize = 1000;
-/// The logger with the warnings that must not be lost.
-const NEVER_LOST: &str = "liqdata.archive";
+/// The logger of panics on threads that no call waits for.
+pub(crate) const DEFECTS: &str = "liqdata.defects";
+/// The loggers with the warnings that must not be lost.
+const NEVER_LOST: [&str; 2] = ["liqdata.archive", DEFECTS];
 
 /// Level, logger and text.
 pub(crate) type Entry = (Level, String, String);
 
 /// Whether a record must not be lost.
 pub(crate) fn is_never_lost((level, target, _): &Entry) -> bool {
-    *level <= Level::Warn && target == NEVER_LOST
+    *level <= Level::Warn && NEVER_LOST.contains(&target.as_str())
 }
 
 /// Log records in the order of arrival.

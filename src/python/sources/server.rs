@@ -16,7 +16,7 @@ use crate::model::shortened;
 use crate::python::error::{bad_query, bad_query_said};
 use crate::python::runtime::logs;
 use crate::python::sources::market::Market;
-use crate::server::{Access, Limits, ServerSettings, Tls, Tokens};
+use crate::server::{Access, AlertCounts, Limits, ServerSettings, Tls, Tokens};
 use crate::{market, server};
 
 /// Interval at which a closing thread checks for the end of the server and for signals.
@@ -26,6 +26,25 @@ const TICK: Duration = Duration::from_millis(5);
 #[pyfunction]
 pub(crate) fn live_module() -> &'static str {
     include_str!("../../../web/dist/live.js")
+}
+
+/// Adds to the counts of alerts in the metrics of this process.
+#[pyfunction]
+#[pyo3(signature = (receiver, *, queued=0, delivered=0, failed=0, repeated=0))]
+pub(crate) fn count_alerts(
+    receiver: &str,
+    queued: u64,
+    delivered: u64,
+    failed: u64,
+    repeated: u64,
+) {
+    let more = AlertCounts {
+        queued,
+        delivered,
+        failed,
+        repeated,
+    };
+    server::count_alerts(receiver, more);
 }
 
 struct Running {

@@ -120,6 +120,11 @@ impl Access {
         Ok(passed)
     }
 
+    /// The owner of the token in these headers, for the access log.
+    pub(crate) fn owner(&self, headers: &HeaderMap) -> Option<String> {
+        bearer(headers).and_then(|token| self.tokens.owner(token))
+    }
+
     /// Whether `host` names this server. The check prevents DNS rebinding, in which a foreign host name resolves to
     /// this server.
     fn answers_to(&self, host: &str, local: bool) -> bool {

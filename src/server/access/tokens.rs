@@ -23,11 +23,14 @@ const LONGEST_FILE: u64 = 1 << 20;
 /// The SHA-256 digest of a token.
 pub(crate) type TokenDigest = [u8; 32];
 
+/// A token that is accepted: its digest, and its owner, which may be empty.
+type Known = (TokenDigest, String);
+
 /// Accepted bearer tokens: those of a file, which is read again when it changes, and fixed ones.
 #[derive(Clone, Default)]
 pub struct Tokens {
     fixed: Vec<TokenDigest>,
-    files: Vec<Arc<Reloaded<Vec<TokenDigest>>>>,
+    files: Vec<Arc<Reloaded<Vec<Known>>>>,
 }
 
 impl Tokens {
@@ -52,7 +55,7 @@ impl Tokens {
         Ok(self)
     }
 
-    /// Adds the tokens of a file: one `sha256:` digest a line, and comments after `#`.
+    /// Adds the tokens of a file: one `sha256:` digest a line, and after `#` its owner.
     ///
     /// # Errors
     ///
@@ -102,7 +105,25 @@ impl Tokens {
             || self
                 .files
                 .iter()
-                .any(|file| file.current().contains(digest))
+                .any(|file| file.current().iter().any(|(known, _)| known == digest))
+    }
+
+    /// The owner of a token, as one word for the access log. A token without a name has the first digits of its digest.
+    /// `None` for a token that is not accepted.
+    pub(crate) fn owner(&self, token: &[u8]) -> Option<String> {
+        let digest = self.accepted(token)?;
+        let named = self.files.iter().find_map(|file| {
+            let known = file.current();
+            let found = known.iter().find(|(known, _)| *known == digest);
+            found.map(|(_, owner)| owner.clone())
+        });
+        Some(named.filter(|owner| !owner.is_empty()).unwrap_or_else(|| {
+            let start = digest
+                .iter()
+                .take(4)
+                .fold(0_u32, |all, byte| all << 8 | u32::from(*byte));
+            format!("{DIGEST}{start:08x}")
+        }))
     }
 
     /// Reads the files that have changed. Returns whether any was read.
@@ -127,7 +148,7 @@ impl fmt::Debug for Tokens {
 const NO_DIGEST: &str =
     "token: the text after \"sha256:\" is not a digest; allowed: 64 hexadecimal digits";
 
-fn read(files: &[PathBuf]) -> io::Result<Vec<TokenDigest>> {
+fn read(files: &[PathBuf]) -> io::Result<Vec<Known>> {
     let mut hashes = Vec::new();
     for file in files {
         let named = |failure: io::Error| {
@@ -145,21 +166,29 @@ fn read(files: &[PathBuf]) -> io::Result<Vec<TokenDigest>> {
         }
         let text = fs::read_to_string(file).map_err(named)?;
         for (number, line) in (1..).zip(text.lines()) {
-            let digest = line.split('#').next().unwrap_or_default().trim();
+            let (digest, owner) = line.split_once('#').unwrap_or((line, ""));
+            let digest = digest.trim();
             if digest.is_empty() {
                 continue;
             }
             let found = digest.strip_prefix(DIGEST).and_then(hash);
-            hashes.push(found.ok_or_else(|| {
+            let digest = found.ok_or_else(|| {
                 invalid(format!(
                     "token: {}, line {number}: not a token digest; allowed: sha256: and 64 hexadecimal digits, as the \
                      command `liqdata token` prints them",
                     file.display()
                 ))
-            })?);
+            })?;
+            hashes.push((digest, word(owner)));
         }
     }
     Ok(hashes)
+}
+
+/// An owner as one word, so that a line of the access log has the same number of fields for every owner.
+fn word(owner: &str) -> String {
+    let odd = |one: char| one.is_whitespace() || one.is_control() || one == '"';
+    owner.trim().replace(odd, "_")
 }
 
 fn hash(digits: &str) -> Option<TokenDigest> {

@@ -13,6 +13,7 @@ use rust_decimal::Decimal;
 
 use crate::market::{CollectedVenue, CollectorStatus, wall_clock};
 use crate::server::answers::query::nothing;
+use crate::server::metrics::alerts::{AlertCounts, counted};
 use crate::server::metrics::market_state::MarketState;
 use crate::server::metrics::traffic::{BOUNDS, Traffic};
 use crate::server::reject::Rejection;
@@ -37,6 +38,7 @@ pub(crate) async fn metrics(
     page.market(&state);
     page.record(&state);
     page.collector(state.filling.as_ref());
+    page.alerts();
     page.process();
     Ok(([(CONTENT_TYPE, KIND)], page.0).into_response())
 }
@@ -397,6 +399,53 @@ impl Page {
             ] {
                 let labels = [("exchange", venue.exchange), ("reason", reason)];
                 self.sample(name, &labels, count);
+            }
+        }
+    }
+
+    /// Writes the metrics of the alerts that this process sends. Without receivers they have no samples.
+    fn alerts(&mut self) {
+        type Metric = (
+            &'static str,
+            &'static str,
+            &'static str,
+            fn(&AlertCounts) -> u64,
+        );
+        let metrics: [Metric; 4] = [
+            (
+                "liqdata_alerts_waiting",
+                "gauge",
+                "Alerts that wait for their receiver.",
+                |counts| {
+                    counts
+                        .queued
+                        .saturating_sub(counts.delivered + counts.failed)
+                },
+            ),
+            (
+                "liqdata_alerts_delivered_total",
+                "counter",
+                "Alerts that the receiver accepted.",
+                |counts| counts.delivered,
+            ),
+            (
+                "liqdata_alerts_failed_total",
+                "counter",
+                "Alerts that were not delivered.",
+                |counts| counts.failed,
+            ),
+            (
+                "liqdata_alerts_repeated_total",
+                "counter",
+                "Failed deliveries after which the same alerts were sent again.",
+                |counts| counts.repeated,
+            ),
+        ];
+        let receivers = counted();
+        for (name, kind, help, value) in metrics {
+            self.metric(name, kind, help);
+            for (receiver, counts) in &receivers {
+                self.sample(name, &[("receiver", receiver)], value(counts));
             }
         }
     }

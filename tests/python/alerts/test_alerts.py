@@ -3,11 +3,15 @@
 import dataclasses
 import hashlib
 import hmac
+import html
 import json
+import re
+import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,7 +25,7 @@ from drawn import liqmap
 
 import liqdata
 from liqdata import BadQuery, alerts
-from liqdata.alerts import Rule, Sender, messages, webhook
+from liqdata.alerts import Rule, Sender, delivery, messages
 from liqdata.alerts.conditions import Clusters, Coverage, Orders
 from liqdata.alerts.delivery import Deliveries
 
@@ -79,6 +83,14 @@ ORDER = {
     "value_usd": 2_500_000,
     "timestamp": 1_780_000_000_000,
 }
+
+
+def until(true):
+    """Wait for a condition that another thread brings about."""
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def send(sender, *events):
@@ -157,8 +169,8 @@ def test_a_refused_message_is_sent_again_after_the_time_that_the_service_names(s
 
 
 def test_a_message_that_stays_refused_is_reported(service, monkeypatch):
-    monkeypatch.setattr(webhook, "_ATTEMPTS", 2)
-    service.replies += [(429, {"Retry-After": "0"}, b"")] * 2
+    monkeypatch.setattr(delivery, "_ATTEMPTS", 2)
+    service.replies += [(429, {"Retry-After": "0"}, b"")] * 3
     assert send(Sender(webhook=service.url, format="slack"), ORDER) == [
         "alert for BTC-USDT-SWAP: the webhook failed: 127.0.0.1 answered 429"
     ]
@@ -176,9 +188,9 @@ def test_a_message_that_stays_refused_is_reported(service, monkeypatch):
         b"\xff",
     ],
 )
-def test_a_wait_that_makes_no_sense_is_a_wait_of_a_second(stated, body):
+def test_a_wait_that_makes_no_sense_is_not_waited_for(stated, body):
     reply = SimpleNamespace(headers={"Retry-After": stated}, read=lambda _: body)
-    assert webhook._wait_of(reply) == 1.0
+    assert webhook._wait_of(reply) in (None, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -223,6 +235,174 @@ def test_a_source_with_a_clock_that_was_ahead_still_gives_alerts():
     assert all(start is None or start < begin + hour for start in asked)
 
 
+@pytest.fixture
+def quick(monkeypatch):
+    """Let a failed alert be sent again at once."""
+    monkeypatch.setattr(delivery, "_PAUSE", 0.01)
+
+
+def counted(receiver):
+    """The metrics of alerts, by what they count."""
+    with (
+        liqdata.serve(liqdata.Market()) as server,
+        urllib.request.urlopen(f"{server.url}/metrics", timeout=30) as answer,
+    ):
+        page = answer.read().decode()
+    found = re.findall(rf'liqdata_alerts_(\w+?)(?:_total)?{{receiver="{receiver}"}} (\d+)', page)
+    return {name: int(value) for name, value in found}
+
+
+def grown(receiver, before):
+    return {name: value - before.get(name, 0) for name, value in counted(receiver).items()}
+
+
+def test_a_failed_alert_is_counted_and_sent_again_before_those_after_it(service, quick):
+    before, reported = counted("webhook"), []
+    service.replies += [(500, {}, b""), (503, {}, b""), (502, {}, b"")]
+    deliveries = Deliveries([Sender(webhook=service.url)], reported.append)
+    for name in ("okx", "bybit"):
+        deliveries.put({**ORDER, "exchange": name})
+    until(lambda: len(service.requests) == 5)
+    deliveries.finish()
+    assert [json.loads(request.body)["exchange"] for request in service.requests] == ["okx"] * 4 + ["bybit"]
+    assert reported == ["alert for BTC-USDT-SWAP: the webhook failed: 127.0.0.1 answered 500; sending it again"]
+    assert grown("webhook", before) == {"waiting": 0, "delivered": 2, "failed": 0, "repeated": 3}
+
+
+def test_an_alert_reaches_a_webhook_that_starts_later(quick):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    reported, received = [], []
+    deliveries = Deliveries([Sender(webhook=f"http://127.0.0.1:{port}/")], reported.append)
+    deliveries.put(ORDER)
+    until(lambda: reported)
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        connection, _ = listener.accept()
+        with connection:
+            received.append(connection.recv(65_536))
+            connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+        deliveries.finish()
+    assert received
+    [report] = reported
+    assert "Connection refused; sending it again" in report or "Errno" in report
+
+
+def test_a_program_that_fails_is_run_again(tmp_path, quick):
+    file, reported = tmp_path / "runs", []
+    code = (
+        f"import sys; file = open({str(file)!r}, 'a+'); file.write('x'); file.seek(0); sys.exit(len(file.read()) < 3)"
+    )
+    deliveries = Deliveries([Sender(command=[sys.executable, "-c", code])], reported.append)
+    deliveries.put(ORDER)
+    until(lambda: file.exists() and len(file.read_text()) == 3)
+    deliveries.finish()
+    assert reported == [f"alert for BTC-USDT-SWAP: the command failed: {sys.executable} ended with 1; sending it again"]
+
+
+def test_an_alert_is_given_up_at_its_age_and_the_next_one_is_sent(service, quick, monkeypatch):
+    monkeypatch.setattr(delivery, "_LONGEST", 0.2)
+    before, reported = counted("webhook"), []
+    deliveries = Deliveries([Sender(webhook=service.url)], reported.append)
+    service.replies += [(500, {}, b"")] * 10_000
+    deliveries.put(ORDER)
+    until(lambda: len(reported) == 2)
+    service.replies.clear()
+    deliveries.put(ORDER)
+    deliveries.finish()
+    assert reported[-1] == "alert for BTC-USDT-SWAP: the webhook failed: 127.0.0.1 answered 500"
+    after = grown("webhook", before)
+    assert (after["delivered"], after["failed"], after["waiting"]) == (1, 1, 0)
+    assert after["repeated"] > 0
+
+
+@pytest.mark.parametrize("status", [302, 400, 401, 404, 410])
+def test_an_alert_that_is_refused_for_good_is_sent_once(service, status):
+    before = counted("webhook")
+    service.replies.append((status, {}, b""))
+    assert send(Sender(webhook=service.url), ORDER) == [
+        f"alert for BTC-USDT-SWAP: the webhook failed: 127.0.0.1 answered {status}"
+    ]
+    assert len(service.requests) == 1
+    assert grown("webhook", before) == {"waiting": 0, "delivered": 0, "failed": 1, "repeated": 0}
+
+
+@pytest.mark.parametrize(
+    "headers,body",
+    [
+        ({"Retry-After": "nan"}, b""),
+        ({"Retry-After": "-inf"}, b""),
+        ({"Retry-After": "soon"}, b""),
+        ({}, b'{"parameters":{"retry_after":NaN}}'),
+        ({}, b'{"parameters":[1e999]}'),
+        ({}, b"[" * 60_000),
+        ({}, b'{"a":' * 20_000),
+        ({}, b"\xff\xfe\x00"),
+    ],
+    ids=str,
+)
+def test_an_odd_answer_is_an_ordinary_failure(service, quick, headers, body):
+    service.replies.append((429, headers, body))
+    reported = []
+    deliveries = Deliveries([Sender(webhook=service.url)], reported.append)
+    deliveries.put(ORDER)
+    until(lambda: len(service.requests) == 2)
+    deliveries.finish()
+    assert reported == ["alert for BTC-USDT-SWAP: the webhook failed: 127.0.0.1 answered 429; sending it again"]
+
+
+ALERTS = [
+    (ORDER, "symbol=BTC&range=24h"),
+    ({**ORDER, "symbol": "1000PEPEUSDT"}, "symbol=PEPE&range=24h"),
+    ({**ORDER, "symbol": "#&x=<y>"}, "symbol=%23%26x%3D%3Cy%3E&range=24h"),
+    (
+        {
+            "alert": "cascade",
+            "basis": "realised",
+            "state": "open",
+            "coin": "ETH",
+            "side": "SHORT",
+            "usd": 5_200_000,
+            "cnt": 12,
+            "exchanges": 3,
+            "start": 0,
+        },
+        "symbol=ETH&range=24h",
+    ),
+    (
+        {
+            "alert": "cluster",
+            "basis": "estimated",
+            "state": "near",
+            "coin": "BTC",
+            "side": "SHORT",
+            "price": 97_328.0,
+            "distance": 0.5137,
+            "low_price": 97_828.0,
+            "high_price": 98_628.0,
+            "usd": 31_200_000,
+            "timestamp": 0,
+        },
+        "symbol=BTC&range=7d",
+    ),
+    ({"alert": "coverage", "basis": "measured", "exchange": "okx", "connected_share": 0.9}, "panel=coverage"),
+    ({"alert": "coverage", "basis": "measured", "exchange": None, "error": "no route"}, "panel=coverage"),
+]
+
+
+@pytest.mark.parametrize("alert,fragment", ALERTS)
+def test_every_alert_says_what_happened_and_links_to_the_page(service, alert, fragment):
+    made = messages.described(alert, "https://data.example.org:8080/")
+    assert made["text"] == messages.words_of(alert)
+    assert made["link"] == f"https://data.example.org:8080/#{fragment}"
+    assert "link" not in messages.described(alert, None)
+    for name, member in (("slack", "text"), ("discord", "content"), ("telegram", "text")):
+        assert send(Sender(webhook=f"{service.url}/?chat_id=7", format=name), made) == []
+        text = json.loads(service.requests[-1].body)[member]
+        assert (html.unescape(text) if name == "slack" else text).endswith(f" {made['link']}")
+    assert send(Sender(webhook=service.url), made) == []
+    assert json.loads(service.requests[-1].body) == made
+
+
 class Source:
     """A source with a price that falls through a cluster of longs, and an exchange that loses its connection."""
 
@@ -258,8 +438,10 @@ def test_a_cluster_is_alerted_near_and_through_and_each_once():
     found = []
     for price in (60_000.0, 58_900.0, 58_950.0, 58_800.0, 57_900.0, 57_900.0):
         source.price = price
-        found += [(price, alert["state"], alert["basis"]) for alert in clusters.news(source, 0, 1)]
-    assert found == [(58_900.0, "near", "estimated"), (57_900.0, "through", "estimated")]
+        found += [(price, alert["state"], alert["basis"], alert["distance"]) for alert in clusters.news(source, 0, 1)]
+    # The distance is that of the upper edge, 58,500, and none within the cluster.
+    far = round(100 * (58_500 / 58_900 - 1), 4)
+    assert found == [(58_900.0, "near", "estimated", far), (57_900.0, "through", "estimated", 0.0)]
     assert reported == []
 
 
@@ -479,7 +661,8 @@ def test_a_server_marks_its_alerts_as_simulated(service, tmp_path):
     arguments = ["serve", "--demo", "--alert-symbol", "BTC", "--alert-cluster-usd", "100000", "--alert-distance", "5"]
     arguments += ["--webhook", service.url, "--webhook-format", "slack", "--webhook-secret", str(key)]
     with subprocess.Popen([sys.executable, "-m", "liqdata", *arguments], stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout.readline().startswith("http://127.0.0.1:")
+        url = running.stdout.readline().strip()
+        assert url.startswith("http://127.0.0.1:")
         deadline = time.monotonic() + 60
         while not service.requests and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -488,7 +671,7 @@ def test_a_server_marks_its_alerts_as_simulated(service, tmp_path):
     text = json.loads(service.requests[0].body)["text"]
     assert "BTC: the price" in text
     assert "is near a cluster of" in text
-    assert "[estimated, simulated]" in text
+    assert f"[estimated, simulated] {url}/#symbol=BTC&amp;range=7d" in text
     assert service.requests[0].headers["X-Liqdata-Signature"].startswith("sha256=")
 
 

@@ -11,7 +11,9 @@ import pytest
 import trustme
 from scripted import answer, data
 
-from liqdata import NoAnswer, _core
+import liqdata
+from liqdata import NoAnswer, _core, alerts
+from liqdata.alerts.delivery import Deliveries
 
 OK = {"24h": {"long_usd": 1.0, "short_usd": 2.0, "total_usd": 3.0, "cnt": 4}}
 GOOD = data(OK)
@@ -133,6 +135,50 @@ def test_an_unknown_authority_is_reported_with_the_variable_that_names_one(
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     service = script(GOOD, tls=serving(authority.issue_cert("127.0.0.1")))
     assert f"{file}, which SSL_CERT_FILE names" in refused_for_tls(connect(service), service)
+
+
+@pytest.fixture
+def untrusted(authority, monkeypatch):
+    """The port of a server that no trusted authority vouches for."""
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    tls = serving(authority.issue_cert("127.0.0.1"))
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+
+        def refuse():
+            with suppress(OSError):
+                while True:
+                    plain, _ = listener.accept()
+                    with plain, suppress(OSError), tls.wrap_socket(plain, server_side=True):
+                        pass
+
+        threading.Thread(target=refuse, daemon=True).start()
+        yield listener.getsockname()[1]
+        # A thread that waits in `accept` is not woken by `close`.
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_bucket_a_webhook_and_the_collector_name_the_variable_too(untrusted, monkeypatch, tmp_path):
+    pytest.importorskip("obstore")
+    reported, said = [], {}
+    deliveries = Deliveries([alerts.Sender(webhook=f"https://127.0.0.1:{untrusted}/")], reported.append)
+    deliveries.put({"alert": "coverage", "basis": "measured", "exchange": "okx", "connected_share": 0.9})
+    deliveries.finish()
+    said["webhook"] = reported[-1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://127.0.0.1:{untrusted}")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "a")
+    with pytest.raises(liqdata.LiqdataError) as caught:
+        liqdata.open("s3://bucket/archive")
+    said["bucket"] = str(caught.value)
+    settings = "".join(
+        f'[exchanges.{name}]\nsocket = "wss://127.0.0.1:{untrusted}"\nrest = "https://127.0.0.1:{untrusted}"\n'
+        for name in ("okx", "bybit")
+    )
+    collector = liqdata.collect(tmp_path / "archive", exchanges=["okx", "bybit"], settings=settings, once=True)
+    with collector, pytest.raises(NoAnswer, match="no exchange is reachable: ") as caught:
+        collector.wait()
+    said["collector"] = str(caught.value)
+    assert {name for name, text in said.items() if "set SSL_CERT_FILE to a PEM file" in text} == set(said), said
 
 
 def tunnel(exchange):

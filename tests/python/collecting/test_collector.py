@@ -70,7 +70,7 @@ def test_a_backfill_only_run_waits_for_its_end(tmp_path):
 def test_a_backfill_without_any_answer_raises(tmp_path, nowhere):
     with (
         liqdata.collect(tmp_path / "archive", exchanges="okx", settings=nowhere, once=True) as collector,
-        pytest.raises(NoAnswer, match="no exchange answered: okx: "),
+        pytest.raises(NoAnswer, match=r"no exchange is reachable: okx: .*Connection refused"),
     ):
         collector.wait()
 

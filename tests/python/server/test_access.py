@@ -67,7 +67,7 @@ def test_a_server_with_a_token_answers_those_that_send_it(market, given):
                     client.overview()
                 assert caught.value.status == 401
                 assert TOKEN not in str(caught.value)
-        assert status(server)[0] == 401
+        assert status(server, "/api")[0] == 401
         assert TOKEN not in repr(server)
 
 
@@ -520,11 +520,11 @@ def test_a_trusted_proxy_forwards_the_client_address(serving, trusted):
         _, said = process.communicate(timeout=30)
     if trusted:
         assert codes == [b"200"] * 4 + [b"429"]
-        assert '192.0.2.9 "GET /health" 200' in said
+        assert '192.0.2.9 - "GET /health" 200' in said
     else:
         # All are the proxy's own, and it has two.
         assert codes == [b"200"] * 2 + [b"503"] * 3
-        assert '127.0.0.1 "GET /health" 200' in said
+        assert '127.0.0.1 - "GET /health" 200' in said
         assert "192.0.2.9" not in said
 
 
@@ -619,13 +619,14 @@ def test_the_access_log_is_written_on_request(market, caplog):
         assert caplog.records == []
         limits = {"trusted_proxies": ["127.0.0.1"]}
         with liqdata.serve(market, access_log=True, token=TOKEN, limits=limits) as server:
-            status(server, "/health?x=1")
+            status(server, "/api?x=1")
             status(server, Authorization=f"Bearer {TOKEN}", **{"X-Forwarded-For": "192.0.2.9"})
             # Without a further call: a thread of the server hands them over.
             eventually(lambda: len(caplog.records) == 2)
     refused, answered = (record.getMessage() for record in caplog.records)
-    assert refused.startswith('127.0.0.1 "GET /health?x=1" 401 ')
-    assert answered.startswith('192.0.2.9 "GET /health" 200 ')
+    assert refused.startswith('127.0.0.1 - "GET /api?x=1" 401 ')
+    assert answered.startswith("192.0.2.9 sha256:")
+    assert ' "GET /health" 200 ' in answered
     assert TOKEN not in caplog.text
 
 

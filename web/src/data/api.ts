@@ -42,7 +42,7 @@ export function token(): string | undefined {
     }
 }
 
-export function keepToken(value: string): void {
+function keepToken(value: string): void {
     held = value;
     try {
         sessionStorage.setItem(TOKEN, value);
@@ -51,9 +51,46 @@ export function keepToken(value: string): void {
     }
 }
 
+/** Forgets the token of this tab; false where it has none. */
+export function forgetToken(): boolean {
+    const had = token() !== undefined;
+    held = undefined;
+    try {
+        sessionStorage.removeItem(TOKEN);
+    } catch {
+        // It was held in memory.
+    }
+    return had;
+}
+
+/** Asks the server whether it takes a token, and keeps it if so. Returns what is wrong, or nothing. */
+export async function offerToken(value: string): Promise<string> {
+    const wrong = "The server does not accept this token.";
+    // No token has other characters, and no header may.
+    if (!/^[\x21-\x7e]+$/.test(value)) return wrong;
+    try {
+        const response = await fetch("api", {
+            headers: bearer(value, { accept: "application/json" }),
+            cache: "no-store",
+            credentials: "omit",
+            redirect: "error",
+        });
+        if (response.status === 401) return wrong;
+        if (!response.ok) return `The server answered with status ${response.status}. Try again.`;
+    } catch {
+        return "The server does not answer. Try again.";
+    }
+    keepToken(value);
+    return "";
+}
+
+function bearer(value: string, more: Record<string, string>): Record<string, string> {
+    return { ...more, authorization: `Bearer ${value}` };
+}
+
 export function headers(more: Record<string, string> = {}): Record<string, string> {
     const value = token();
-    return value ? { ...more, authorization: `Bearer ${value}` } : more;
+    return value ? bearer(value, more) : more;
 }
 
 function factsOf(response: Response): Facts {

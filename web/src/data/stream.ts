@@ -35,6 +35,9 @@ export class Hub {
     private readonly channel: BroadcastChannel | undefined;
     private readonly ended = new AbortController();
     private reads = false;
+    /** Whether this tab needs a token: it leaves reading to the others, whose tokens it does not know. */
+    private idle = false;
+    private readonly name = `liqdata ${new URL(".", location.href).pathname}`;
     private waiting: StreamEvent[] = [];
     private turn = 0;
     private wake: (() => void) | undefined;
@@ -44,15 +47,21 @@ export class Hub {
         private readonly onState: (state: StreamState) => void,
         private readonly events: string,
     ) {
-        const name = `liqdata ${new URL(".", location.href).pathname}`;
         if ("locks" in navigator && "BroadcastChannel" in globalThis) {
-            this.channel = new BroadcastChannel(name);
+            this.channel = new BroadcastChannel(this.name);
             this.channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.hear(data);
             this.channel.postMessage({ kind: "hello" } satisfies TabMessage);
-            navigator.locks.request(name, { signal: this.ended.signal }, () => this.read()).catch(() => undefined);
-        } else {
-            this.read();
         }
+        this.queue();
+    }
+
+    /** Waits until no other tab reads, then reads. */
+    private queue(): void {
+        this.idle = false;
+        const locks = this.channel ? navigator.locks : undefined;
+        const { signal } = this.ended;
+        if (locks) locks.request(this.name, { signal }, () => this.read()).catch(() => undefined);
+        else this.read();
     }
 
     close(): void {
@@ -63,7 +72,8 @@ export class Hub {
 
     /** Tries again now, such as after a token was typed. */
     retry(): void {
-        if (this.reads) this.wake?.();
+        if (this.idle) this.queue();
+        else if (this.reads) this.wake?.();
         else this.channel?.postMessage({ kind: "hello" } satisfies TabMessage);
     }
 
@@ -72,7 +82,6 @@ export class Hub {
         else if (message.kind === "state" && !this.reads) this.onState(message.state);
         else if (message.kind === "hello" && this.reads) {
             this.channel?.postMessage({ kind: "state", state: this.state } satisfies TabMessage);
-            if (this.state.is === "token") this.wake?.();
         }
     }
 
@@ -105,11 +114,13 @@ export class Hub {
         let pause = 500;
         while (!this.ended.signal.aborted) {
             const began = Date.now();
-            const stop = await this.connection();
-            if (stop || this.ended.signal.aborted) {
-                await this.pause(stop ? Infinity : 0);
-                continue;
+            if (await this.connection()) {
+                this.reads = false;
+                this.idle = true;
+                this.onState({ is: "token" });
+                return;
             }
+            if (this.ended.signal.aborted) return;
             pause = Date.now() - began > 30_000 ? 500 : Math.min(LONGEST_PAUSE, pause * 2);
             const since = this.state.is === "offline" ? this.state.since : Date.now();
             this.say({ is: "offline", since, retryAt: Date.now() + pause });
@@ -119,7 +130,7 @@ export class Hub {
 
     private pause(length: number): Promise<void> {
         return new Promise((resolve) => {
-            const timer = Number.isFinite(length) ? setTimeout(resolve, length) : undefined;
+            const timer = setTimeout(resolve, length);
             this.wake = () => {
                 clearTimeout(timer);
                 resolve();
@@ -127,7 +138,7 @@ export class Hub {
         });
     }
 
-    /** Reads one connection to its end; true where another attempt would end alike. */
+    /** Reads one connection to its end; true where a token is needed. */
     private async connection(): Promise<boolean> {
         const cut = new AbortController();
         const end = () => cut.abort();
@@ -141,10 +152,7 @@ export class Hub {
                 cache: "no-store",
                 credentials: "omit",
             });
-            if (response.status === 401) {
-                this.say({ is: "token" });
-                return true;
-            }
+            if (response.status === 401) return true;
             if (response.status === 400 && this.last !== undefined) {
                 // An id of another server: what it stood for is gone, and so may orders be.
                 this.last = undefined;

@@ -1,7 +1,8 @@
 // The interface for people: what /openapi.json says, with each question ready to be tried and copied.
 import { signal, useSignal } from "@preact/signals";
 import { render } from "preact";
-import { headers, keepToken, path } from "../data/api";
+import { headers, path } from "../data/api";
+import { TokenForm } from "../panels/token";
 import { inPython, inShell } from "./copies";
 
 interface Schema {
@@ -134,25 +135,7 @@ function Endpoint({ at, operation }: { at: string; operation: Operation }) {
 }
 
 function Docs() {
-    if (problem.value === "token") {
-        return (
-            <main class="token">
-                <form
-                    onSubmit={(event) => {
-                        event.preventDefault();
-                        keepToken(String(new FormData(event.currentTarget).get("token") ?? "").trim());
-                        load();
-                    }}
-                >
-                    <label>
-                        <span>token</span>
-                        <input type="password" name="token" autocomplete="off" required minLength={16} />
-                    </label>
-                    <button type="submit">show the interface</button>
-                </form>
-            </main>
-        );
-    }
+    if (problem.value === "token") return <TokenForm button="show the interface" onToken={load} />;
     const about = described.value;
     return (
         <main class="docs">

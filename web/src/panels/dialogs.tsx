@@ -1,10 +1,9 @@
-// Dialogs: help, what an estimate assumes, tables of what charts show, and the form for a token.
+// Dialogs: help, what an estimate assumes, and tables of what charts show.
 import { signal } from "@preact/signals";
-import { keepToken } from "../data/api";
 import { isRecorded } from "../view/address";
 import { moment, percent, price, short, zoneName } from "../view/numbers";
 import { clusters, label, realised, secondStrips, sides, strips, unit } from "../view/shown";
-import { gaps, index, KINDS, levels, notices, pain, ready, tokenNeeded, view } from "../view/state";
+import { gaps, levels, notices, pain, ready, view } from "../view/state";
 import { Dialog } from "./parts";
 
 export const dialog = signal<"" | "help" | "about" | "clusters" | "map" | "realised" | "gaps">("");
@@ -287,34 +286,6 @@ export function Dialogs() {
         default:
             return null;
     }
-}
-
-export function TokenForm() {
-    return (
-        <main class="token">
-            <form
-                onSubmit={(event) => {
-                    event.preventDefault();
-                    const value = String(new FormData(event.currentTarget).get("token") ?? "").trim();
-                    if (!value) return;
-                    keepToken(value);
-                    tokenNeeded.value = false;
-                    index.load();
-                    ready.load();
-                    for (const loaders of Object.values(KINDS)) for (const loader of loaders) loader.load();
-                }}
-            >
-                <h1>liqdata</h1>
-                <p>This server answers only with a token.</p>
-                <label>
-                    <span>token</span>
-                    <input type="password" name="token" autocomplete="off" required minLength={16} />
-                </label>
-                <p class="faint">It is kept in this tab until you close it, and is never part of the address.</p>
-                <button type="submit">show the data</button>
-            </form>
-        </main>
-    );
 }
 
 export function Notices() {

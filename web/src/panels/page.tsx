@@ -1,12 +1,13 @@
 import { Component, type ComponentChildren } from "preact";
 import { PANELS } from "../view/address";
 import { phone, theme } from "../view/screen";
-import { change, index, simulated, stream, tokenNeeded, view } from "../view/state";
+import { change, index, KINDS, ready, simulated, stream, tokenNeeded, view } from "../view/state";
 import { Chart } from "./chart";
-import { Dialogs, Headlines, Notices, TokenForm } from "./dialogs";
+import { Dialogs, Headlines, Notices } from "./dialogs";
 import { Head, SimulatedBar } from "./head";
 import { CoverageStrip, Near, Ranking, Totals } from "./side";
 import { Tape } from "./tape";
+import { TokenForm } from "./token";
 
 /** A region that cannot be drawn says so; the others live on. */
 class Boundary extends Component<{ name: string; children: ComponentChildren }, { failure: string }> {
@@ -35,10 +36,18 @@ class Boundary extends Component<{ name: string; children: ComponentChildren }, 
 
 const NAMES = { map: "Map", levels: "Levels", realised: "Realised", tape: "Tape", coverage: "Coverage" };
 
+/** Asks everything again, with the token that was typed. */
+function begin(): void {
+    tokenNeeded.value = false;
+    index.load();
+    ready.load();
+    for (const loaders of Object.values(KINDS)) for (const loader of loaders) loader.load();
+}
+
 export function Page() {
-    if (tokenNeeded.value) return <TokenForm />;
-    const { panel } = view.value;
     document.documentElement.dataset.theme = theme.value;
+    if (tokenNeeded.value) return <TokenForm button="show the data" onToken={begin} />;
+    const { panel } = view.value;
     const about = index.region.value.body;
     const shows = (...panels: string[]) => !phone.value || panels.includes(panel);
     return (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from liqdata.cli.command import Command, flag, option
-from liqdata.cli.words import File, Folder, Names, Text
+from liqdata.cli.words import File, Folder, Names, OneOf, Text
 from liqdata.errors import BadQuery
 from liqdata.files.safe_open import read_text
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["command", "options", "plan"]
+__all__ = ["command", "log_format", "options", "plan"]
 
 RETAINED = ("orders", "bars", "open_interest", "positions", "maps", "raw")
 """Tables, and raw frames, that the retention may limit."""
@@ -30,7 +30,19 @@ def command(name: str, sentence: str) -> Command:
     if name == "record":
         return Command(name, sentence, _record, [folder, *_recorded()])
     once = flag("--once", help="Backfill once and stop.")
-    return Command(name, sentence, _collect, [folder, once, *options()])
+    return Command(name, sentence, _collect, [folder, once, *options(), log_format()])
+
+
+def log_format() -> click.Parameter:
+    """The option for the form of all messages; :func:`liqdata.cli.logs.log_to_stderr` reads it."""
+    return option(
+        "--log-format",
+        type=OneOf(("text", "json")),
+        metavar="text|json",
+        default="text",
+        expose_value=False,
+        help="Format of log records and messages; json writes all of them to standard error.  [default: text]",
+    )
 
 
 def options() -> list[click.Parameter]:

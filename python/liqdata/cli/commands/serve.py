@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from liqdata.calls.progress import delayed_bar
-from liqdata.cli.background_alerts import alerting
+from liqdata.cli.background_alerts import Alerting
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import refuse
 from liqdata.cli.source import seed
-from liqdata.cli.words import File, Number, OneOf, Place
+from liqdata.cli.words import File, Number, Place
 
 from . import collection
 from .alerts import ALERTS, alert_arguments, alert_options, rules_and_senders
@@ -22,7 +22,6 @@ from .serve_options import append_token, token
 from .serve_options import options as served_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from liqdata.market import Market
@@ -67,19 +66,13 @@ def _options() -> list[click.Parameter]:
             help="Store the maps of a query that the server answers, such as 'heatmap?symbol=BTC&range=1d', or levels "
             "for all of them; repeatable.  [default: none]",
         ),
+        collection.log_format(),
         option("--host", metavar="ADDRESS", help="Address to listen on.  [default: 127.0.0.1]"),
         option(
             "--port",
             type=Number(int, "a whole number from 0 to 65535"),
             metavar="N",
             help="Port to listen on.  [default: 0, any free one]",
-        ),
-        option(
-            "--log-format",
-            type=OneOf(("text", "json")),
-            metavar="text|json",
-            default="text",
-            help="Format of log records.  [default: text]",
         ),
         option(
             "--config",
@@ -119,8 +112,6 @@ def _options() -> list[click.Parameter]:
 def _serve(**given: Any) -> None:
     from liqdata import demo, open
 
-    log: Callable[[str], None] = click.get_current_context().obj
-    log(given.pop("log_format"))
     _check(given)
     archive = given["archive"]
     alerts = _alerts(given)
@@ -139,9 +130,9 @@ def _serve(**given: Any) -> None:
         made = demo(seed=given["seed"] or 0, now=now, live=given["live"], progress=delayed_bar("demo", " bars"))
     else:
         made = open(archive)
-    with made as market, alerting(market, alerts) as ending:
+    with made as market, Alerting(market, alerts) as alerting:
         what = "a simulated market" if archive is None else f"the archive {archive}"
-        serve_until_signal(market, what, served, ending)
+        serve_until_signal(market, what, served, alerting)
 
 
 def _alerts(given: dict[str, Any]) -> dict[str, Any] | None:
@@ -156,9 +147,7 @@ def _alerts(given: dict[str, Any]) -> dict[str, Any] | None:
     return rules_and_senders(found, None if coins is None else [coin.strip() for coin in coins.split(",")])
 
 
-def serve_until_signal(
-    market: Market, what: str, served: dict[str, Any], ending: threading.Event | None = None
-) -> None:
+def serve_until_signal(market: Market, what: str, served: dict[str, Any], alerting: Alerting | None = None) -> None:
     """Serve a market until SIGINT or SIGTERM, and print the address.
 
     Parameters
@@ -169,8 +158,8 @@ def serve_until_signal(
         A short description of the market.
     served : dict
         The arguments of :func:`liqdata.serve`.
-    ending : threading.Event, optional
-        Set when the server begins to close.
+    alerting : Alerting, optional
+        Alerts while the server runs.
     """
     from liqdata import serve
 
@@ -182,11 +171,13 @@ def serve_until_signal(
         with serve(market, **served) as server:
             print(server.url, flush=True)
             print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
+            if alerting is not None:
+                alerting.start(server, served)
             # The wait has a timeout, because a signal that another thread receives does not end the wait.
             while not enough.wait(0.1):
                 pass
-            if ending is not None:
-                ending.set()
+            if alerting is not None:
+                alerting.stop()
             for number, handler in before.items():
                 signal.signal(number, handler)
     finally:

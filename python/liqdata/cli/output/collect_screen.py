@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
 import threading
 import time
+from collections import deque
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -14,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
 from liqdata.calls.arguments import to_be_made
-from liqdata.cli.background_alerts import alerting
-from liqdata.collector import check_replies, with_hyperliquid_hint
+from liqdata.cli.background_alerts import Alerting
+from liqdata.cli.logs import is_json
+from liqdata.collector import check_replies, unreachable, with_hyperliquid_hint
 from liqdata.errors import BadQuery
 from liqdata.market import collected
 from liqdata.server import serve as server_of
@@ -33,6 +36,12 @@ POLL = 0.25
 
 REPEAT = 60.0
 """Seconds after which the status is printed again although it has not changed, if there is no screen."""
+
+_PATIENCE = 10.0
+"""Seconds in which the first exchange is expected to be reached."""
+
+_QUEUED = 1000
+"""Most warnings that wait for the first exchange."""
 
 _LOG_LIMIT = 64 << 20
 """Size in bytes that the archive's write-ahead log exceeds only behind a stopped reader."""
@@ -125,13 +134,14 @@ def serve(
         try:
             with (
                 collected(collector, archive) as market,
-                alerting(market, alerts) as ending,
+                Alerting(market, alerts) as alerting,
                 server_of(market, **served) as server,
             ):
                 print(server.url, flush=True)
                 print(f"the archive {archive}, as it is collected; Ctrl-C ends it", file=sys.stderr, flush=True)
+                alerting.start(server, served)
                 _watch(collector, enough, once=False, screen=screen)
-                ending.set()
+                alerting.stop()
         finally:
             collector.stop()
 
@@ -175,23 +185,25 @@ def stop_signal() -> Iterator[threading.Event]:
 
 def _watch(collector: _core.Collector, enough: threading.Event, *, once: bool, screen: bool | None) -> Any:
     """Show the status until a signal or the end of the backfill; return the last status."""
-    drawn = screen if screen is not None else sys.stdout.isatty() and find_spec("rich") is not None
+    drawn = screen if screen is not None else sys.stdout.isatty() and find_spec("rich") is not None and not is_json()
     show: Callable[[dict[str, Any]], None]
     window: AbstractContextManager[object]
     if drawn:
         window, show = _screen()
     else:
         window, show = nullcontext(), _Lines().show
-    with window:
+    network = _Network()
+    with network, window:
         while not enough.wait(POLL):
             status = collector.status()
             if status is None:
                 return None
-            show(status)
+            if network.look(status):
+                show(status)
             if once and collector.over:
                 break
         status = collector.status()
-        if status is not None:
+        if status is not None and network.look(status):
             show(status)
     if status is not None:
         _say(_summary(status))
@@ -310,6 +322,51 @@ def _troubles(status: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+class _Network:
+    """Says in one line that no exchange is reachable, instead of warnings about each.
+
+    At the start warnings about exchanges wait until the first one is reached. While none is, they are dropped.
+    """
+
+    def __init__(self) -> None:
+        self._logger = logging.getLogger("liqdata.feeds")
+        self._waiting: deque[logging.LogRecord] = deque(maxlen=_QUEUED)
+        self._is_reached = False
+        self._began = time.monotonic()
+        self._due = 0.0
+
+    def __enter__(self) -> None:
+        self._logger.addFilter(self.filter)
+
+    def __exit__(self, *_: object) -> None:
+        self._logger.removeFilter(self.filter)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to pass a warning now."""
+        if not self._is_reached:
+            self._waiting.append(record)
+        return self._is_reached
+
+    def look(self, status: Any) -> bool:
+        """Whether to show a status; otherwise say, once a minute, why not."""
+        answers = [exchange["reachable"] for exchange in status["exchanges"]]
+        is_early = None in answers and time.monotonic() - self._began < _PATIENCE
+        self._is_reached = True in answers or (False not in answers and not is_early)
+        if self._is_reached:
+            waiting, self._waiting = [*self._waiting], deque(maxlen=_QUEUED)
+            for record in waiting:
+                self._logger.handle(record)
+        elif not is_early:
+            self._waiting.clear()
+            if time.monotonic() >= self._due:
+                self._due = time.monotonic() + REPEAT
+                if is_json():
+                    logging.getLogger("liqdata.collect").warning("%s; trying again", unreachable(status))
+                else:
+                    _say(f"{_clock(status['at'])} {unreachable(status)}; trying again")
+        return self._is_reached
+
+
 class _Lines:
     """Prints a line for each exchange with a new state or a new kind of error, and once a minute for all exchanges.
 
@@ -354,6 +411,9 @@ class _Lines:
 
 def _say(line: str) -> None:
     """Print a line; if the reader closed the pipe, discard all further output and continue collecting."""
+    if is_json():
+        print(printable(line), file=sys.stderr, flush=True)
+        return
     try:
         # The line may contain text from an exchange, so it is escaped.
         print(printable(line), flush=True)
