@@ -25,7 +25,7 @@ from drawn import liqmap
 
 import liqdata
 from liqdata import BadQuery, alerts
-from liqdata.alerts import Rule, Sender, delivery, messages
+from liqdata.alerts import Rule, Sender, delivery, messages, webhook
 from liqdata.alerts.conditions import Clusters, Coverage, Orders
 from liqdata.alerts.delivery import Deliveries
 
