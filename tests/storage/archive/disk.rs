@@ -227,16 +227,16 @@ fn a_reader_that_was_opened_where_nothing_can_be_written_sees_later_rows() {
     add(&disk, 1);
     disk.freeze();
     let reader = Archive::read(disk.archive()).unwrap();
-    let versions = [reader.version().unwrap(), reader.version().unwrap()];
-    assert_eq!((all_orders(&reader).len(), versions[0]), (1, versions[1]));
+    assert_eq!(all_orders(&reader).len(), 1);
     for key in 2..4 {
+        let before = reader.version().unwrap();
         disk.thaw();
         add(&disk, key);
         // The reader is still one that cannot write.
         disk.freeze();
         let orders = usize::try_from(key).unwrap();
         assert_eq!(all_orders(&reader).len(), orders);
-        assert_ne!(reader.version().unwrap(), versions[0]);
+        assert_ne!(reader.version().unwrap(), before);
     }
     disk.thaw();
     let mut writer = Archive::create_or_open(disk.archive()).unwrap();
