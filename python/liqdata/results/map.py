@@ -49,7 +49,8 @@ def _width(prices: npt.NDArray[np.float64]) -> float:
         msg = "bin_width: is not among the attributes of the frame, and one price does not tell; allowed: bin_width="
         raise BadQuery(msg, parameter="bin_width")
     shares = steps / steps.min()
-    return float(steps.min()) if np.allclose(shares, np.round(shares), rtol=1e-6, atol=0.0) else math.nan
+    is_even = np.allclose(shares, np.round(shares), rtol=1e-6, atol=0.0)
+    return float(f"{steps.min():.9g}") if is_even else math.nan  # differences have rounding errors
 
 
 @public_methods

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar
 
 from liqdata import _core
 from liqdata.calls.arguments import number
-from liqdata.calls.traceback import public_call, public_methods
+from liqdata.calls.traceback import public_call, public_methods, suggestion
 from liqdata.errors import BadQuery, LiqdataError
 from liqdata.source.options import _header_pairs
 
@@ -215,7 +215,8 @@ def _absent(self: object, name: str) -> object:
     kind = type(self)
     if hasattr(kind, name):  # a property that raised AttributeError: raise its own error again
         return object.__getattribute__(self, name)
-    msg = f"{kind.__name__!r} object has no attribute {name!r}"
+    known = [] if name.startswith("_") else [one for one in dir(kind) if not one.startswith("_")]
+    msg = f"{kind.__name__!r} object has no attribute {name!r}{suggestion(name, known)}"
     if name in METHODS:
         is_async = kind.__name__.startswith("Async")
         others = [

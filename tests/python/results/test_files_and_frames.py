@@ -37,6 +37,9 @@ def test_a_map_comes_back_from_its_frame(market):
         found = liqdata.LiquidationMap.from_frame(bare, **given, **width)
         assert (found, found.units, found.view, found.simulated) == (map, map.units, map.view, True)
     assert liqdata.LiquidationMap.from_frame(frame.iloc[::-1]) == map
+    month = market.liqmap("BTC", "1M")
+    given |= {"range": "1M"}
+    assert liqdata.LiquidationMap.from_frame(pl.from_pandas(month.to_frame()), **given).bin_width == month.bin_width
     with pytest.raises(liqdata.BadQuery, match="the column 'side' has 'both'"):
         liqdata.LiquidationMap.from_frame(frame.assign(side="both"))
 

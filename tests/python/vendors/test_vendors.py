@@ -718,6 +718,8 @@ def test_a_misspelt_class_is_named():
         vendors.Coinglass  # noqa: B018
     with pytest.raises(AttributeError, match="has no attribute 'Laevitas'; allowed: AsyncCoinAnk, "):
         vendors.Laevitas  # noqa: B018
+    with vendors.Velo(KEY) as service, pytest.raises(AttributeError, match="'histroy'; did you mean 'history'"):
+        service.histroy  # noqa: B018
 
 
 def test_orders_with_sides_read_by_the_client_are_accepted_and_files_with_numbers_are_not(tmp_path):
