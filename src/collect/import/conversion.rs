@@ -470,13 +470,11 @@ impl<'a> Conversion<'a> {
                 };
             }
             let is_order = is_order_price.get(place) == Some(&true);
-            let paid = if is_order { Decimal::ZERO } else { price };
             *key = order_key(
                 layout.key,
                 (table, place),
                 contract,
                 (side, at, amount, price),
-                paid,
             );
             // Without an id, equal lines are distinct orders.
             if matches!(layout.key, OrderKey::Id(_))
