@@ -81,7 +81,9 @@ pub use time::millis::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
 pub use time::period_length::PeriodLength;
 pub use time::time_range::{TimeBound, TimeRange};
 pub use time::time_unit::TimeUnit;
-pub use values::contract_size::{ContractSize, may_be_inverse, may_count_contracts, published_size};
+pub use values::contract_size::{
+    ContractSize, may_be_inverse, may_count_contracts, published_size,
+};
 pub use values::decimal_column::DecimalColumn;
 pub use values::exact_sum::ExactSum;
 pub use values::fixed_point::FixedPoint;

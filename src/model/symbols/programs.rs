@@ -16,7 +16,14 @@ const KINDS: [(&str, bool); 4] = [
 
 /// Words that say the kind of a contract before its pair, as in `FUTURES:BTC-USDT`. Others say more than the pair does.
 const CONTRACTS: [&str; 8] = [
-    "SWAP", "PERP", "PERPETUAL", "FUTURE", "FUTURES", "LINEAR", "UM", "USDM",
+    "SWAP",
+    "PERP",
+    "PERPETUAL",
+    "FUTURE",
+    "FUTURES",
+    "LINEAR",
+    "UM",
+    "USDM",
 ];
 
 /// Words of Coin Metrics after the market.
