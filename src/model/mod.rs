@@ -69,7 +69,7 @@ pub use symbols::names::{
 pub use symbols::quotes::{bitfinex_currency, is_quote};
 pub use symbols::quotes::{is_dollar, quote_of_pair};
 pub use symbols::scales::coin_of_base;
-pub use symbols::spelling::without_month;
+pub use symbols::spelling::{listed_contract, without_month};
 pub use symbols::suggestion::{ALIKE, exchange_meant, nearest};
 pub use symbols::symbol::{Symbol, coin_of_pair};
 pub use text::hashing::seeded;
@@ -81,7 +81,9 @@ pub use time::millis::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
 pub use time::period_length::PeriodLength;
 pub use time::time_range::{TimeBound, TimeRange};
 pub use time::time_unit::TimeUnit;
-pub use values::contract_size::{ContractSize, may_be_inverse, published_size};
+pub use values::contract_size::{
+    ContractSize, may_be_inverse, may_count_contracts, published_size,
+};
 pub use values::decimal_column::DecimalColumn;
 pub use values::exact_sum::ExactSum;
 pub use values::fixed_point::FixedPoint;

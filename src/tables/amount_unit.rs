@@ -2,14 +2,13 @@
 
 use rust_decimal::Decimal;
 
-use crate::model::{ContractSize, Symbol, may_be_inverse, published_size};
+use crate::model::{ContractSize, Symbol, may_be_inverse, may_count_contracts, published_size};
 
 /// The unit of a column of amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(dead_code, reason = "formats with values convert them before")]
 pub(crate) enum AmountUnit {
-    /// Not stated: units of the listed pair. Amounts of contracts that may have a fixed value in USD are refused,
-    /// because they may be contracts or coins.
+    /// Not stated: units of the listed pair. Amounts that may count contracts or coins are refused.
     #[default]
     Unstated,
     /// Units of the listed pair, such as thousands of coins for 1000PEPE.
@@ -141,7 +140,7 @@ impl ContractSizes {
             }
             AmountUnit::Unstated => match given() {
                 Some(counted) => Ok(counted),
-                None if may_be_inverse(exchange, symbol) => Err(UNSTATED_UNIT),
+                None if may_count_contracts(exchange, symbol) => Err(UNSTATED_UNIT),
                 None => Ok(Counted::Base(Decimal::ONE)),
             },
         }
@@ -149,10 +148,11 @@ impl ContractSizes {
 }
 
 /// Fault reason of an amount in contracts of an unknown size.
-pub(crate) const UNKNOWN_SIZE: &str = "is in contracts, and the size of the contract is unknown; contract_size= gives it \
-                                       (a number, or a table of symbol and contract_size)";
+pub(crate) const UNKNOWN_SIZE: &str = "is in contracts, and the size of the contract is unknown; ingest and read take \
+                                       it as contract_size (a number, or a table of symbol and contract_size), the \
+                                       command as --contract-size";
 
 /// Fault reason of an amount of a contract that may be coins or contracts.
-pub(crate) const UNSTATED_UNIT: &str = "counts coins or contracts of a fixed value in USD, and the table does not say \
-                                        which; give contract_size= (USD per contract), or the coin as symbol if it \
-                                        counts coins";
+pub(crate) const UNSTATED_UNIT: &str = "counts coins or contracts, and nothing says which; give the coin as symbol if it \
+                                        counts coins, value_usd of orders, or the size of the contract, which ingest \
+                                        and read take as contract_size, the command as --contract-size";

@@ -17,6 +17,115 @@ pub(crate) const SYMBOL: &[&str] = &["symbol", "pair"];
 pub(crate) const EXCHANGE: &[&str] = &["exchange", "venue"];
 pub(crate) const SIDE: &[&str] = &["side"];
 pub(crate) const POSITION_SIDE: &[&str] = &["position_side", "positionside", "pos_side", "posside"];
+/// Columns that may have the side of the position, among other words.
+const LIQUIDATED_SIDE: &[&str] = &[
+    "liquidated_side",
+    "liquidatedside",
+    "liquidation_side",
+    "liquidationside",
+    "liq_side",
+    "liqside",
+    "position",
+    "pos",
+    "position_type",
+    "positiontype",
+    "position_direction",
+    "positiondirection",
+    "hold_side",
+    "holdside",
+    "direction",
+];
+/// Columns that may have the contract or the coin, among other words.
+const INSTRUMENT: &[&str] = &[
+    "instrument",
+    "instrument_name",
+    "instrument_id",
+    "instrumentid",
+    "inst_id",
+    "instid",
+    "product_id",
+    "product",
+    "contract",
+    "contract_code",
+    "market",
+    "ticker",
+    "s",
+    "underlying",
+    "asset",
+    "base",
+    "base_coin",
+    "basecoin",
+    "base_asset",
+    "baseasset",
+    "base_currency",
+    "basecurrency",
+];
+const CONTRACT_SIZE: &[&str] = &[
+    "contract_size",
+    "contractsize",
+    "ct_val",
+    "ctval",
+    "contract_val",
+    "contractval",
+    "contract_value",
+    "contractvalue",
+    "quanto_multiplier",
+    "quantomultiplier",
+    "contract_multiplier",
+    "contractmultiplier",
+    "multiplier",
+    "face_value",
+    "facevalue",
+];
+/// Columns that say whether a row is a liquidation.
+const IS_LIQUIDATION: &[&str] = &[
+    "is_liquidation",
+    "isliquidation",
+    "liquidation",
+    "is_liquidated",
+    "isliquidated",
+    "liquidated",
+    "is_liq",
+    "isliq",
+    "liq",
+];
+/// Columns that say what kind of order or trade a row is.
+const ROW_TYPE: &[&str] = &[
+    "type",
+    "trade_type",
+    "tradetype",
+    "order_type",
+    "ordertype",
+    "execution_type",
+    "executiontype",
+    "exec_type",
+    "exectype",
+];
+const STATUS: &[&str] = &["status", "order_status", "orderstatus"];
+
+/// Columns that only trades have.
+const OF_TRADES: [&str; 20] = [
+    "trade_id",
+    "tradeid",
+    "agg_trade_id",
+    "is_maker",
+    "is_buyer_maker",
+    "isbuyermaker",
+    "takerormaker",
+    "taker_or_maker",
+    "first_trade_id",
+    "trdmatchid",
+    "tickdirection",
+    "tick_direction",
+    "realizedpnl",
+    "realized_pnl",
+    "closedpnl",
+    "closed_pnl",
+    "commission",
+    "commissionasset",
+    "commission_asset",
+    "is_buyer",
+];
 pub(crate) const PRICE: &[&str] = &["price"];
 pub(crate) const QTY: &[&str] = &["qty", "quantity"];
 pub(crate) const VALUE_USD: &[&str] = &["value_usd", "notional_usd", "value"];
@@ -50,7 +159,7 @@ pub(crate) const SHORT_USD: &[&str] = &[
 ];
 pub(crate) const TRADES: &[&str] = &["trades", "count", "number_of_trades", "tradecount"];
 
-const ALL: [&[&str]; 39] = [
+const ALL: [&[&str]; 44] = [
     TIMESTAMP,
     SYMBOL,
     EXCHANGE,
@@ -88,9 +197,82 @@ const ALL: [&[&str]; 39] = [
     &["seen_share"],
     &["current_price"],
     &["rate"],
-    &["contract_size"],
+    CONTRACT_SIZE,
     &["multiplier_unit"],
+    LIQUIDATED_SIDE,
+    INSTRUMENT,
+    IS_LIQUIDATION,
+    ROW_TYPE,
+    STATUS,
 ];
+
+/// Words that say that an amount is in USD.
+const IN_USD: [&str; 5] = ["usdt", "usdc", "usd", "dollars", "dollar"];
+/// Words that say that an amount is in the quote currency.
+const IN_QUOTE: [&str; 7] = [
+    "notional", "turnover", "foreign", "quote", "value", "worth", "cost",
+];
+/// Words that say that an amount is in the base currency.
+const IN_BASE: [&str; 3] = ["base", "home", "coin"];
+/// Words of the names of amounts that do not say the currency.
+const OF_AMOUNTS: [&str; 22] = [
+    "quantity",
+    "cumulative",
+    "liquidation",
+    "liquidated",
+    "executed",
+    "amount",
+    "traded",
+    "volume",
+    "filled",
+    "order",
+    "trade",
+    "total",
+    "size",
+    "fill",
+    "exec",
+    "amt",
+    "qty",
+    "val",
+    "vol",
+    "liq",
+    "cum",
+    "in",
+];
+
+/// The column that a name of an amount means, if the name is composed of words for amounts: `usd_size`, `quoteQty`,
+/// `filledNotional`, `baseValue`.
+fn amount_column(name: &str) -> Option<&'static str> {
+    let joined: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+    let (mut rest, mut found) = (joined.as_str(), [0; 4]);
+    while !rest.is_empty() {
+        let groups: [&[&str]; 4] = [&IN_USD, &IN_QUOTE, &IN_BASE, &OF_AMOUNTS];
+        let next = groups.iter().enumerate().find_map(|(group, words)| {
+            let after = words.iter().find_map(|word| rest.strip_prefix(*word))?;
+            Some((group, after))
+        });
+        let (group, after) = next?;
+        if let Some(count) = found.get_mut(group) {
+            *count += 1;
+        }
+        rest = after;
+    }
+    let is_amount = joined.len() == name.chars().filter(|sign| *sign != '_').count();
+    let [in_usd, in_quote, in_base, others] = found.map(|count| count > 0);
+    let is_coin = joined.contains("coin");
+    match joined.as_str() {
+        _ if !is_amount => None,
+        // These words alone are not amounts.
+        "quote" | "foreign" | "base" | "home" | "coin" => None,
+        _ if in_usd && !in_base => Some("value_usd"),
+        _ if in_quote && !in_base => Some("quote_value"),
+        // A `coin_value` may be in any currency.
+        _ if in_base && !in_usd && (others || in_quote) && !(is_coin && in_quote) => {
+            Some("base_value")
+        }
+        _ => None,
+    }
+}
 
 /// The accepted names of the column `column`, starting with its main name.
 pub(crate) fn names_of(column: &str) -> Option<&'static [&'static str]> {
@@ -102,11 +284,66 @@ pub(crate) fn known(name: &str) -> Option<&'static str> {
     names_of(name)
         .or_else(|| ALL.into_iter().find(|names| names.contains(&name)))
         .and_then(|names| names.first().copied())
+        .or_else(|| amount_column(name))
+}
+
+/// Whether a column with the name `name` may state what the column `column` does.
+pub(crate) fn means(name: &str, column: &str) -> bool {
+    known(name) == Some(column) || amount_column(name) == Some(column)
+}
+
+/// The first of these columns that only trades have.
+pub(crate) fn column_of_trades<'n>(
+    mut names: impl Iterator<Item = &'n str>,
+) -> Option<&'static str> {
+    names.find_map(|name| {
+        let name = plain_name(name);
+        OF_TRADES.into_iter().find(|column| *column == name)
+    })
+}
+
+/// A name as it is looked up: in lower case, with `_` between its words.
+pub(crate) fn plain_name(name: &str) -> String {
+    name.trim().to_lowercase().replace([' ', '-'], "_")
 }
 
 /// The main name of the column with the name or alias `name`.
 ///
 /// Letter case does not matter.
 pub(crate) fn column_of(name: &str) -> Option<&'static str> {
-    known(&name.trim().to_lowercase())
+    known(&plain_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tables::column_names::*;
+
+    #[test]
+    fn the_name_of_an_amount_says_its_currency() {
+        for (name, column) in [
+            ("notional", Some("quote_value")),
+            ("quoteQty", Some("quote_value")),
+            ("foreignNotional", Some("quote_value")),
+            ("trade_turnover", Some("quote_value")),
+            ("Order Value", Some("quote_value")),
+            ("usd", Some("value_usd")),
+            ("notionalUsd", Some("value_usd")),
+            ("value_in_usd", Some("value_usd")),
+            ("liq_amount_usdt", Some("value_usd")),
+            ("baseValue", Some("base_value")),
+            ("coin_amount", Some("base_value")),
+            ("homeNotional", Some("home_notional")),
+            ("ctVal", Some("contract_size")),
+            ("volume", Some("volume")),
+            ("quote", None),
+            ("quote_currency", None),
+            ("usd_price", None),
+            ("size", None),
+            ("amount", None),
+            ("total", None),
+            ("24h_volume_usd", None),
+        ] {
+            assert_eq!(column_of(name), column, "{name}");
+        }
+    }
 }

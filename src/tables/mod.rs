@@ -42,7 +42,6 @@ pub(crate) use raw_table::{ColumnFault, RawTable, TableKind};
 pub(crate) use reading::{
     BarColumns, Defaults, InterestColumns, ReadRows, UnvaluedOrders, append_orders, exact_cell,
     read_bars, read_contract_sizes, read_interest, read_orders, read_positions, read_rates,
-    take_orders,
 };
 pub use row_fault::RowFault;
 pub(crate) use row_fault::first;

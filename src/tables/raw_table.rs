@@ -1,7 +1,7 @@
 //! Input tables: named columns of unconverted cells, looked up by accepted names.
 
 use crate::tables::cells::InputCells;
-use crate::tables::column_names::{known, names_of};
+use crate::tables::column_names::{column_of_trades, known, means, names_of, plain_name};
 
 /// The kinds of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +58,22 @@ impl TableKind {
     }
 }
 
+/// Columns of which several may be given. Where they state the same, the rows in which they differ are faulty.
+const COMPARED: [&str; 12] = [
+    "symbol",
+    "exchange",
+    "qty",
+    "value_usd",
+    "quote_value",
+    "base_value",
+    "position_side",
+    "liquidated_side",
+    "instrument",
+    "is_liquidation",
+    "type",
+    "status",
+];
+
 /// Maximum number of columns that a message lists.
 const SHOWN: usize = 12;
 
@@ -89,7 +105,7 @@ impl RawTable {
     /// [`ColumnFault`] if a known column has another length than the first known one, or is given twice.
     pub(crate) fn new(columns: Vec<(String, InputCells)>) -> Result<Self, ColumnFault> {
         // If a name is given in several spellings, the lower-case one is used.
-        let is_plain = |name: &str| name == name.trim().to_lowercase();
+        let is_plain = |name: &str| name == plain_name(name);
         let plain: Vec<String> = columns
             .iter()
             .filter(|(name, _)| is_plain(name))
@@ -97,8 +113,8 @@ impl RawTable {
             .collect();
         let columns: Vec<(String, InputCells)> = columns
             .into_iter()
-            .filter(|(name, _)| is_plain(name) || !plain.contains(&name.trim().to_lowercase()))
-            .map(|(name, cells)| (name.trim().to_lowercase(), cells))
+            .filter(|(name, _)| is_plain(name) || !plain.contains(&plain_name(name)))
+            .map(|(name, cells)| (plain_name(&name), cells))
             .collect();
         let is_there = |name: &str| columns.iter().any(|(other, _)| other == name);
         let mut first: Option<(&str, usize)> = None;
@@ -106,17 +122,19 @@ impl RawTable {
             let Some(column) = known(name) else {
                 continue;
             };
-            // An alias is used only if there is no column with the main name.
+            // An alias is read only if there is no column with the main name; the others are compared with it.
             if name != column && is_there(column) {
                 continue;
             }
             let meant = columns.iter().filter(|(other, _)| {
-                other == name || name != column && known(other) == Some(column)
+                let is_alias = name != column && !COMPARED.contains(&column);
+                other == name || is_alias && known(other) == Some(column)
             });
-            if meant.count() > 1 {
+            let meant: Vec<&str> = meant.map(|(name, _)| name.as_str()).collect();
+            if meant.len() > 1 {
                 return Err(ColumnFault {
                     column,
-                    message: "is given twice".to_owned(),
+                    message: format!("is given twice ({})", meant.join(", ")),
                 });
             }
             let (leader, rows) = *first.get_or_insert((name, cells.len()));
@@ -167,10 +185,39 @@ impl RawTable {
             let found = self.columns.iter().find(|(name, _)| name == wanted);
             found.map(|(_, cells)| cells)
         };
-        by(name).or_else(|| {
-            let names = names_of(name)?;
-            names.iter().skip(1).find_map(|alias| by(alias))
-        })
+        by(name)
+            .or_else(|| {
+                let names = names_of(name)?;
+                names.iter().skip(1).find_map(|alias| by(alias))
+            })
+            .or_else(|| {
+                let mut columns = self.columns.iter();
+                let found = columns.find(|(other, _)| means(other, name));
+                found.map(|(_, cells)| cells)
+            })
+    }
+
+    /// The columns that state the same as the column `name`, which [`get`](Self::get) returns.
+    pub(crate) fn others(&self, name: &str) -> Vec<(&str, &InputCells)> {
+        let read = self.get(name);
+        let columns = self.columns.iter().filter(|(other, _)| means(other, name));
+        columns
+            .filter(|(_, cells)| !read.is_some_and(|read| std::ptr::eq(read, cells)))
+            .map(|(name, cells)| (name.as_str(), cells))
+            .collect()
+    }
+
+    /// All columns with the meaning `name`.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = (&str, &InputCells)> {
+        let columns = self.columns.iter();
+        columns
+            .filter(move |(other, _)| means(other, name))
+            .map(|(name, cells)| (name.as_str(), cells))
+    }
+
+    /// The column of the source that only trades have, if any.
+    pub(crate) fn column_of_trades(&self) -> Option<&'static str> {
+        column_of_trades(self.names.iter().map(String::as_str))
     }
 
     /// The column of symbols. If there is none, the column of coins.

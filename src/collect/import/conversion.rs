@@ -18,11 +18,13 @@ use crate::feeds::dumps::{
     AmountMeaning, Clock, FileBatch, FileMarket, FileName, FileTable, Format, Label, OrderKey,
     SideMeaning, UnitSize, any_instant, coin_margined, place,
 };
-use crate::model::{DecimalColumn, Labels, Millis, Side, Symbol, Vocabulary, exchange_name};
+use crate::model::{
+    DecimalColumn, Labels, Millis, Side, Symbol, Vocabulary, exchange_name, known_exchange,
+};
 use crate::tables::{
     AmountUnit, BarColumns, ColumnFault, ContractSizes, Counted, Defaults, InputCell, InputCells,
     InterestColumns, RawTable, ReadRows, RowFault, TableKind, UNKNOWN_SIZE, UnvaluedOrders,
-    column_of, exact_cell, other_length, read_bars, read_interest, read_orders, take_orders,
+    column_of, exact_cell, other_length, read_bars, read_interest, read_orders,
 };
 
 /// Interval in milliseconds after which unchanged open interest of a ticker is returned again.
@@ -114,6 +116,14 @@ impl<'a> Conversion<'a> {
                     .to_owned(),
             );
         }
+        if let (Some(named), Some(exchange)) = (name.exchange(), &exchange)
+            && known_exchange(exchange).is_some_and(|exchange| exchange != named)
+        {
+            return Err(format!(
+                "its name says that its rows are of {named:?}, and the exchange given is {exchange:?}; rename the file if \
+                 that is right"
+            ));
+        }
         let is_named = layout.is_named_by_file || name.symbol_or_given().is_some();
         if !has("symbol") && !has("coin") && !is_named && kind != TableKind::Positions {
             return Err(
@@ -135,6 +145,7 @@ impl<'a> Conversion<'a> {
                 },
                 interval: name.interval(),
                 side_of_order: layout.side == SideMeaning::Order,
+                is_side_uniform: !layout.exchanges.is_empty(),
                 needs_exchange: true,
                 needs_exact: true,
             },
@@ -252,15 +263,7 @@ impl<'a> Conversion<'a> {
                 let mut read = read;
                 explain(&mut read.faults, &mut faults);
                 faults.extend(self.order_faults(&table, &mut read, &is_order_price));
-                let (read, dropped) = without(read, &faults, &skipped, |orders, rows| {
-                    let unvalued = rows.iter();
-                    let unvalued = unvalued.filter_map(|row| orders.is_unvalued.get(*row).copied());
-                    UnvaluedOrders {
-                        given: take_orders(&orders.given, rows),
-                        is_unvalued: unvalued.collect(),
-                        unit: orders.unit,
-                    }
-                });
+                let (read, dropped) = without(read, &faults, &skipped, UnvaluedOrders::take);
                 count.skipped = dropped;
                 count.rows = TableRows::Orders(read);
             }
@@ -470,13 +473,11 @@ impl<'a> Conversion<'a> {
                 };
             }
             let is_order = is_order_price.get(place) == Some(&true);
-            let paid = if is_order { Decimal::ZERO } else { price };
             *key = order_key(
                 layout.key,
                 (table, place),
                 contract,
                 (side, at, amount, price),
-                paid,
             );
             // Without an id, equal lines are distinct orders.
             if matches!(layout.key, OrderKey::Id(_))

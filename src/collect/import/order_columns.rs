@@ -37,13 +37,12 @@ pub(super) fn id_of(table: &RawTable, row: usize) -> Option<String> {
     id.filter(|id| !id.trim().is_empty() && id != "None")
 }
 
-/// The key of an order in a file of a recording program or of one exchange; `paid` is the average price, if any.
+/// The key of an order in a file of a recording program or of one exchange. Its numbers have no trailing zeros.
 pub(super) fn order_key(
     key: OrderKey,
     (table, row): (&RawTable, usize),
     contract: &str,
     (side, at, amount, price): OrderValues,
-    paid: Decimal,
 ) -> String {
     let word = if side == Side::Long { "sell" } else { "buy" };
     let cell = |name: &str| table.get(name).map(|cells| text(&cells.at(row)));
@@ -62,7 +61,7 @@ pub(super) fn order_key(
         }
         (OrderKey::Binance, _) => {
             let word = word.to_uppercase();
-            format!("binance|{contract}|{word}|{}|{amount}|{paid}", at.0)
+            format!("binance|{contract}|{word}|{}|{amount}|{price}", at.0)
         }
         (OrderKey::Values, _) => String::new(),
     }

@@ -143,11 +143,14 @@ impl TableRow {
     pub fn order(self, mut row: ObservedOrder) -> Result<ObservedOrder, TableFault> {
         let order = &mut row.order;
         order.exchange = self.exchange(&order.exchange)?;
-        let symbol = order.symbol.trim().to_uppercase();
-        self.check("symbol", Symbol::read(&symbol).is_some(), || {
-            format!("{:?} is blank; name a trading pair", order.symbol)
+        let read = Symbol::read(&order.symbol).ok_or_else(|| {
+            let message = format!("{:?} is blank; name a trading pair", order.symbol);
+            self.fault("symbol", message)
         })?;
-        order.symbol = symbol;
+        let upper = order.symbol.trim().to_uppercase();
+        // The case of `tBTCUSD` says that its first letter does not belong to the coin.
+        let is_same = Symbol::read(&upper).is_some_and(|upper| upper.name() == read.name());
+        order.symbol = if is_same { upper } else { read.to_string() };
         self.amounts(order)?;
         if let Some(coin) = &mut row.coin {
             *coin = Coin::new(coin)

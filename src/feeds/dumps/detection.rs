@@ -12,6 +12,7 @@ use crate::feeds::dumps::layouts::LAYOUTS;
 use crate::feeds::dumps::syntax::OHLCV;
 use crate::feeds::dumps::text_rows::FileHead;
 use crate::model::{Vocabulary as _, shortened};
+use crate::tables::column_names::column_of_trades;
 use crate::tables::{TableKind, column_names as names, column_of};
 
 const COINGLASS_ORDERS: &str = "orders of CoinGlass have a side with two documented meanings; use the exchange's own \
@@ -22,7 +23,8 @@ const COINGLASS_OHLC: &str = "it has no volume, and its name says open interest:
                               interest in USD, give format=\"coinglass_open_interest_usd\"; if in coins, \
                               format=\"coinglass_open_interest_coins\"";
 const OF_ORDER: &str = "its side is BUY or SELL: if that is the side of the order that closed the position (a SELL \
-                        closes a long), give format=\"force_orders\"";
+                        closes a long), give format=\"force_orders\"; at bybit, bitget and coinex a Buy is a liquidated \
+                        long, so give a column position_side with LONG or SHORT";
 /// Message for a file that contains totals per period.
 const TOTALS: &str = "it has totals of periods, not orders, and an archive does not store totals; give them to \
                       Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd";
@@ -31,19 +33,6 @@ const POSITIONS: &str = "it has positions or levels: give positions as a table, 
                          positions, to score_truth(positions=)";
 /// Maximum number of columns listed in a message.
 const SHOWN: usize = 24;
-/// Columns that only trades have.
-const OF_TRADES: [&str; 10] = [
-    "trade_id",
-    "tradeid",
-    "agg_trade_id",
-    "is_maker",
-    "is_buyer_maker",
-    "isbuyermaker",
-    "takerormaker",
-    "taker_or_maker",
-    "first_trade_id",
-    "trdmatchid",
-];
 /// Columns that positions of accounts have, and sums of them by price.
 const OF_POSITIONS: [&str; 4] = ["liquidation_price", "liq_price", "liquidationpx", "25x"];
 /// Columns that are not read because their meaning differs between programs, and what each may be.
@@ -320,6 +309,7 @@ fn meant(name: &FileName, header: &[String]) -> BTreeSet<&'static str> {
     for (read, other) in [
         ("position_side", "side"),
         ("home_notional", "qty"),
+        ("base_value", "qty"),
         ("home_notional", "volume"),
     ] {
         if meant.contains(read) {
@@ -396,7 +386,9 @@ fn table_of(
     let is_named = !known.insert("symbol");
     let is = |format| lacking(format, &known).is_empty();
     let found = if is(Format::Orders) {
-        if let Some(column) = OF_TRADES.iter().find(|word| has(word)) {
+        let is_marked = meant.contains("is_liquidation") || meant.contains("type");
+        let trades = column_of_trades(header.iter().map(String::as_str));
+        if let Some(column) = trades.filter(|_| !is_marked) {
             return Err(format!(
                 "it contains trades, not liquidations, because it has a column {column:?}"
             ));

@@ -127,6 +127,21 @@ impl FileName {
         self.symbol().is_some_and(|symbol| symbol.contains(':'))
     }
 
+    /// Returns the exchange in the name before the symbol.
+    pub(crate) fn exchange(&self) -> Option<&'static str> {
+        let words: Vec<&str> = self.words().collect();
+        let mut rest = words.as_slice();
+        while let [first, after @ ..] = rest
+            && is_prefix(first, after)
+        {
+            if let Some(exchange) = known_exchange(first) {
+                return Some(exchange);
+            }
+            rest = after;
+        }
+        None
+    }
+
     /// Returns the kind of the series if its prices are not trade prices.
     ///
     /// The kind follows from the file name or from a folder name of Binance's public files.

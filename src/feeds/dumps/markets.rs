@@ -158,6 +158,10 @@ impl FileMarket {
         let is_bitcoin = layout.is_normalised && market.base == "BTC" && market.quote == "USD";
         let size = match listed.own {
             "bitmex" if is_bitcoin => Some(ContractSize::usd(Decimal::ONE)),
+            // The exchange's own names of coin-margined contracts have an underscore.
+            "binance" if layout.is_normalised && market.quote == "USD" => {
+                published_size("binance", &[&market.symbol(), "_PERP"].concat())
+            }
             own => published_size(own, contract),
         };
         let unit = size.map_or(UnitSize::Unknown, |contract| {

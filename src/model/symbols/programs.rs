@@ -14,6 +14,18 @@ const KINDS: [(&str, bool); 4] = [
     ("OPT_", true),
 ];
 
+/// Words that say the kind of a contract before its pair, as in `FUTURES:BTC-USDT`. Others say more than the pair does.
+const CONTRACTS: [&str; 8] = [
+    "SWAP",
+    "PERP",
+    "PERPETUAL",
+    "FUTURE",
+    "FUTURES",
+    "LINEAR",
+    "UM",
+    "USDM",
+];
+
 /// Words of Coin Metrics after the market.
 const MARKETS: [&str; 5] = ["future", "futures", "spot", "option", "perpetual"];
 
@@ -38,6 +50,16 @@ fn prefixed(text: &str) -> Option<(Option<&'static str>, &str)> {
     {
         let rest = rest.trim();
         return Some((Some(exchange), perpetual(rest).unwrap_or(rest)));
+    }
+    // `DYDX/USDT` is a pair.
+    if let Some((left, rest)) = text.split_once([':', '/'])
+        && is_pair(rest)
+    {
+        let is_kind = CONTRACTS.iter().any(|kind| left.eq_ignore_ascii_case(kind));
+        let exchange = prefixed_exchange(left);
+        if is_kind || exchange.is_some() {
+            return Some((exchange, perpetual(rest).unwrap_or(rest)));
+        }
     }
     if let Some((left, rest)) = text.split_once('_')
         && let Some(exchange) = prefixed_exchange(left)

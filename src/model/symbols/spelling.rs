@@ -1,5 +1,7 @@
 //! Splits the spelling of a symbol into base, quote, kind of contract and settlement.
 
+use std::borrow::Cow;
+
 use crate::model::symbols::contract_kind::{ContractKind, Settlement};
 use crate::model::symbols::names::{is_coin, own_name, prefixed_exchange};
 use crate::model::symbols::quotes::{
@@ -122,13 +124,25 @@ impl<'a> Spelling<'a> {
         spelling.settlement = marks.settlement(&spelling).or(spelling.settlement);
         spelling.is_clear = is_name(spelling.base)
             && spelling.quote.is_none_or(is_name)
+            && !spelling.is_turned()
             && others.iter().all(|word| {
                 spelling.quote == Some(word)
-                    || is_mark(word)
+                    || is_mark(word) && !marks.is_second_quote(word)
                     || own_name(word) == own_name(spelling.base)
             })
             && (spelling.quote.is_some() || !begins_with_a_pair(spelling.base));
         Some(spelling)
+    }
+
+    /// Whether the quote is not one: the pair is turned round, as in `USDT-BTC`, or it is a pair itself, as in
+    /// `FOOEX/BTCUSDT`.
+    fn is_turned(&self) -> bool {
+        let base = own_name(self.base);
+        self.quote.is_some_and(|quote| {
+            let is_coin_quote = is_coin(own_name(quote));
+            (is_dollar(base) || base == "BTC") && is_coin_quote
+                || split_pair(quote).is_some_and(|(base, _)| is_known_base(base))
+        })
     }
 
     fn split(head: &'a str, marks: &Marks<'a, '_>) -> Self {
@@ -219,6 +233,16 @@ impl Marks<'_, '_> {
         self.prefix.is_some() || suffix.is_some_and(|suffix| suffix == "PERP" || is_date(suffix))
     }
 
+    /// Whether a word is a second quote that does not name the settlement, as `USD` in `FOOEX:BTC-USD`.
+    fn is_second_quote(&self, word: &str) -> bool {
+        let settles = |(pair, settled): (&str, &str)| {
+            pair.contains(is_separator) && settled.split(is_separator).next() == Some(word)
+        };
+        is_quote(word)
+            && !PERPETUAL.contains(&word)
+            && !self.plain.split_once(':').is_some_and(settles)
+    }
+
     /// Whether a word that is not in the table of quotes may still be a quote currency.
     fn may_quote(&self, word: &str) -> bool {
         let is_name = word.bytes().any(|sign| sign.is_ascii_alphabetic());
@@ -273,11 +297,13 @@ fn ordered(plain: &str) -> (&str, bool) {
     }
 }
 
-/// Parses a derivative of Bitfinex in upper case: `TBTCF0:USTF0`, and `BTCF0:USTF0` as Tardis names it.
+/// Parses a derivative of Bitfinex in upper case: `TBTCF0:USTF0`, and `BTCF0:USTF0` or `BTCF0USTF0` as others name it.
 fn bitfinex_derivative(whole: &str) -> Option<Spelling<'_>> {
-    let (base, quote) = whole.split_once(':')?;
+    let (base, quote) = whole.split_once("F0")?;
+    let quote = quote.strip_prefix(':').unwrap_or(quote);
     let quote = bitfinex_currency(quote.strip_suffix("F0")?);
-    let base = base.strip_suffix("F0").filter(|base| !base.is_empty())?;
+    let is_pair = !base.is_empty() && is_name(base) && is_quote(quote);
+    let base = Some(base).filter(|_| is_pair)?;
     // The `T` at the start of a coin such as TRX is not a prefix.
     let coin = base
         .strip_prefix('T')
@@ -370,10 +396,10 @@ fn joined(word: &str, is_contract: bool) -> Option<Spelling<'_>> {
             return pair(base, quote, ContractKind::Perpetual, Some(settlement));
         }
     }
-    let undated = without_month(word)?;
+    let undated = without_month(word).or_else(|| without_day(word))?;
     match split_pair(undated) {
         Some((base, quote)) => pair(base, quote, ContractKind::Dated, None),
-        None if is_coin(own_name(undated)) => pair(
+        None if is_coin(own_name(undated)) || without_day(word).is_some() => pair(
             undated,
             "USD",
             ContractKind::Dated,
@@ -381,6 +407,20 @@ fn joined(word: &str, is_contract: bool) -> Option<Spelling<'_>> {
         ),
         None => None,
     }
+}
+
+/// A name without the delivery day that HTX appends: `BTC261225`.
+fn without_day(name: &str) -> Option<&str> {
+    let (coin, date) = name.split_at_checked(name.len().checked_sub(6)?)?;
+    let within = |from: usize, allowed: std::ops::RangeInclusive<u8>| {
+        let digits = date.get(from..from + 2);
+        digits
+            .and_then(|digits| digits.parse().ok())
+            .is_some_and(|number| allowed.contains(&number))
+    };
+    let is_day = is_number(date) && within(2, 1..=12) && within(4, 1..=31);
+    let is_coin = coin.len() > 1 && coin.bytes().all(|sign| sign.is_ascii_alphabetic());
+    (is_day && is_coin).then_some(coin)
 }
 
 /// Base and quote of a spot pair of Kraken: `XXBTZUSD`.
@@ -419,6 +459,30 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|digit| digit.is_ascii_digit())
 }
 
+/// The spelling of a contract that means the same without its exchange.
+///
+/// Bybit's `BTC-26DEC26` is in USDC; elsewhere such a contract is in USD.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::listed_contract;
+///
+/// assert_eq!(listed_contract("bybit", "BTC-26DEC26"), "BTCUSDC-26DEC26");
+/// assert_eq!(listed_contract("deribit", "BTC-26DEC26"), "BTC-26DEC26");
+/// ```
+#[must_use]
+pub fn listed_contract<'a>(exchange: &str, text: &'a str) -> Cow<'a, str> {
+    if exchange == "bybit"
+        && let Some((base, date)) = text.trim().split_once('-')
+        && is_month_date(&date.to_uppercase())
+        && split_pair(&base.to_uppercase()).is_none()
+    {
+        return Cow::Owned([base, "USDC-", date].concat());
+    }
+    Cow::Borrowed(text)
+}
+
 /// Whether a word is a date: `261225`, `20261225`, `27NOV26`, or a code of HTX such as `CW`, the current week.
 fn is_date(word: &str) -> bool {
     if matches!(word, "CW" | "NW" | "CQ" | "NQ") {
@@ -427,6 +491,11 @@ fn is_date(word: &str) -> bool {
     if is_number(word) {
         return matches!(word.len(), 4 | 6 | 8);
     }
+    is_month_date(word)
+}
+
+/// Whether a word is a date such as `27NOV26`.
+fn is_month_date(word: &str) -> bool {
     MONTHS.iter().any(|month| {
         word.split_once(month).is_some_and(|(day, year)| {
             (1..=2).contains(&day.len()) && year.len() == 2 && is_number(day) && is_number(year)

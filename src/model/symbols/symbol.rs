@@ -252,6 +252,13 @@ impl Symbol {
             Some([known, quote].concat())
         };
         let coin = |word: &&str| is_coin(word);
+        let turned = || {
+            let pairs = words.windows(2).filter_map(|pair| match pair {
+                [quote, base] => Some([*base, *quote].concat()),
+                _ => None,
+            });
+            pairs.filter_map(|word| pair(&word.as_str())).next()
+        };
         let found = words.iter().find_map(pair).map(|symbol| symbol.name);
         let found = found.or_else(|| {
             joined
@@ -259,7 +266,7 @@ impl Symbol {
                 .find_map(|word| pair(&word.as_str()))
                 .map(|symbol| symbol.name)
         });
-        let found = found.or_else(start);
+        let found = found.or_else(|| Some(turned()?.name)).or_else(start);
         found.or_else(|| {
             words
                 .iter()

@@ -5,6 +5,7 @@ use rust_decimal::Decimal;
 use crate::model::symbols::contract_kind::{ContractKind, Settlement};
 use crate::model::symbols::names::exchange_name;
 use crate::model::symbols::quotes::is_dollar;
+use crate::model::symbols::spelling::listed_contract;
 use crate::model::symbols::symbol::Symbol;
 
 /// Exchanges with coin-margined USD contracts. There the quantity of a USD pair may be a number of contracts.
@@ -64,6 +65,25 @@ pub fn may_be_inverse(exchange: &str, symbol: &Symbol) -> bool {
     }
 }
 
+/// Whether an amount of the contract may count contracts: it [may be inverse](may_be_inverse), or its exchange publishes all
+/// amounts in contracts that are smaller than a coin.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::{Symbol, may_count_contracts};
+///
+/// let read = |text| Symbol::read(text).unwrap();
+/// assert!(may_count_contracts("bitmex", &read("XBTUSDT")));
+/// assert!(!may_count_contracts("bitmex", &read("XBT/USDT")));
+/// assert!(!may_count_contracts("binance", &read("BTCUSDT")));
+/// ```
+#[must_use]
+pub fn may_count_contracts(exchange: &str, symbol: &Symbol) -> bool {
+    let is_contract = symbol.quote().is_some() && symbol.kind() != ContractKind::Spot;
+    may_be_inverse(exchange, symbol) || exchange == "bitmex" && is_contract
+}
+
 /// The size of the unit in which an exchange publishes amounts of a contract, as far as the name of the contract says it.
 ///
 /// Exchanges that publish coins have contracts of one base unit. `native_id` is the exchange's name of the contract.
@@ -75,12 +95,15 @@ pub fn may_be_inverse(exchange: &str, symbol: &Symbol) -> bool {
 ///
 /// assert_eq!(published_size("binance", "BTCUSD_PERP"), Some(ContractSize::usd(100.into())));
 /// assert_eq!(published_size("bybit", "BTCUSDT"), Some(ContractSize::base(1.into())));
+/// assert_eq!(published_size("bybit", "BTC-26DEC26"), Some(ContractSize::base(1.into())));
+/// assert_eq!(published_size("htx", "BTC261225"), Some(ContractSize::usd(100.into())));
 /// assert_eq!(published_size("okx", "BTC-USDT-SWAP"), None);
 /// ```
 #[must_use]
 pub fn published_size(exchange: &str, native_id: &str) -> Option<ContractSize> {
     let one = Decimal::ONE;
-    let symbol = Symbol::read(native_id)?;
+    let exchange = exchange_name(exchange);
+    let symbol = Symbol::read(&listed_contract(&exchange, native_id))?;
     let is_in_usd = symbol.quote() == Some("USD");
     let coin_margined = || {
         ContractSize::usd(if symbol.coin() == "BTC" {
@@ -89,7 +112,7 @@ pub fn published_size(exchange: &str, native_id: &str) -> Option<ContractSize> {
             Decimal::TEN
         })
     };
-    match exchange_name(exchange).as_str() {
+    match exchange.as_str() {
         "binance" if is_in_usd => native_id.contains('_').then(coin_margined),
         "bybit" if is_in_usd => Some(ContractSize::usd(one)),
         "bybit" => symbol
@@ -97,7 +120,9 @@ pub fn published_size(exchange: &str, native_id: &str) -> Option<ContractSize> {
             .is_some_and(is_dollar)
             .then_some(ContractSize::base(one)),
         // Other contracts of HTX are listed with sizes that their names do not say.
-        "htx" => (is_in_usd && native_id.ends_with("-USD")).then(coin_margined),
+        "htx" => (is_in_usd
+            && (native_id.ends_with("-USD") || symbol.kind() == ContractKind::Dated))
+            .then(coin_margined),
         "deribit" if is_in_usd && !native_id.contains('_') => Some(ContractSize::usd(one)),
         "deribit" => native_id.contains('_').then_some(ContractSize::base(one)),
         "kraken" => match native_id.split_once('_')?.0 {

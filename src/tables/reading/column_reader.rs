@@ -1,7 +1,5 @@
 //! Reads the columns of a table cell by cell, and collects the faults by row.
 
-use std::collections::HashMap;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef};
@@ -10,12 +8,13 @@ use rust_decimal::Decimal;
 
 use crate::contract::decode::{exact_decimal, nearest_double};
 use crate::model::{
-    DecimalColumn, Labels, Millis, ShortDecimal, Side, Symbol, coin_of_base, nearest_f64, own_name,
+    DecimalColumn, Labels, Millis, ShortDecimal, Side, Symbol, exchange_name, nearest_f64,
     read_span,
 };
 use crate::tables::amounts::AmountColumn;
 use crate::tables::cells::{InputCell, InputCells};
 use crate::tables::raw_table::RawTable;
+use crate::tables::reading::consistency::is_less_exact;
 use crate::tables::reading::times::{IN_SECONDS, SecondsScan, instant};
 use crate::tables::row_fault::{BLANK, RowFault};
 use crate::tables::spreadsheet_text::plain_text;
@@ -28,6 +27,11 @@ const LOOK: usize = 1 << 14;
 const SIDE: &str = "not a side; allowed: \"LONG\" or \"SHORT\", the side of the position (an order that sells closes a long)";
 /// Fault reason of a cell that is not the side of an order that closed a position.
 const ORDER_SIDE: &str = "not the side of an order; allowed: \"BUY\" or \"SELL\"";
+/// Exchanges of which the words for the side mean the position: `Buy` is a long.
+const OF_POSITION: [&str; 3] = ["bybit", "bitget", "coinex"];
+/// Fault reason of a word for the side that is that of the exchange or that of the order.
+const UNCLEAR_SIDE: &str = "unclear: at bybit, bitget and coinex a Buy is a liquidated long, and an order that buys closes a \
+                            short; give a column position_side with LONG or SHORT";
 /// Fault reason of a cell that is not a bar length.
 const NO_LENGTH: &str =
     "not a bar length (whole minutes: milliseconds, a timedelta, or such as \"5m\")";
@@ -38,7 +42,7 @@ const LONG_NUMBER: &str = "not an exact decimal of at most 28 digits";
 
 /// The reader of one table.
 pub(super) struct ColumnReader<'a> {
-    table: &'a RawTable,
+    pub(super) table: &'a RawTable,
     rows: usize,
     is_bad: Vec<bool>,
     faults: Vec<RowFault>,
@@ -116,43 +120,15 @@ impl<'a> ColumnReader<'a> {
 
     /// Reads symbols, from the column of pairs, else from the column of coins.
     ///
-    /// If the table has neither, all rows get the symbol `otherwise`. If it has both, a row of which they name different
-    /// coins is faulty.
+    /// If the table has neither, all rows get the symbol `otherwise`. A row of which another column names another coin is
+    /// faulty.
     pub(super) fn symbols(&mut self, otherwise: Option<&str>) -> Labels {
         let symbols = match (self.table.symbols(), otherwise) {
             (None, Some(symbol)) => std::iter::repeat_n(symbol, self.rows).collect(),
             (cells, _) => self.texts("symbol", cells, false),
         };
-        if self.table.has("symbol") && self.table.has("coin") {
-            self.check_coins(&symbols);
-        }
+        self.check_symbols(&symbols);
         symbols
-    }
-
-    /// Adds a fault for each row of which the column `coin` names another coin than the symbol.
-    fn check_coins(&mut self, symbols: &Labels) {
-        let coins = self.names("coin", true);
-        let mut known: HashMap<(u32, u32), bool> = HashMap::new();
-        let pairs = symbols.codes().iter().zip(coins.codes()).enumerate();
-        for (row, (symbol, coin)) in pairs {
-            let is_other = *known.entry((*symbol, *coin)).or_insert_with(|| {
-                let name = |names: &'_ Labels, code: u32| {
-                    names
-                        .names()
-                        .get(code as usize)
-                        .cloned()
-                        .unwrap_or_default()
-                };
-                let (symbol, coin) = (name(symbols, *symbol), name(&coins, *coin));
-                let symbol = Symbol::read(&symbol);
-                symbol.is_some_and(|symbol| is_other_coin(&symbol, &coin))
-            });
-            if is_other {
-                let reason = "names another coin than the symbol";
-                let shown = coins.get(row).unwrap_or_default().to_owned();
-                self.fault(RowFault::new(row, "coin", reason, shown));
-            }
-        }
     }
 
     /// Reads the coins of orders; blank where the symbol says more than the column.
@@ -208,19 +184,29 @@ impl<'a> ColumnReader<'a> {
     /// Reads the sides of positions.
     ///
     /// If `of_order`, the cells are the sides of the orders that closed the positions. A column `position_side` says the
-    /// side whatever the column `side` means. A row in which they contradict is faulty.
-    pub(super) fn sides(&mut self, of_order: bool) -> Vec<Side> {
+    /// side whatever the column `side` means. A row in which they contradict is faulty, and so is an order of one of the
+    /// `exchanges` that call the side of the position `Buy` or `Sell`, because the word may be its own.
+    pub(super) fn sides(&mut self, of_order: bool, exchanges: Option<&Labels>) -> Vec<Side> {
         let (cells, positions) = (self.table.get("side"), self.table.get("position_side"));
         let mut sides = Vec::with_capacity(self.rows);
+        let names = exchanges.map(Labels::names).unwrap_or_default().iter();
+        let of_position: Vec<bool> = names
+            .map(|name| OF_POSITION.contains(&exchange_name(name).as_str()))
+            .collect();
         for row in 0..self.rows {
             if !self.look(row) {
                 break;
             }
             let cell = cells.map_or(InputCell::Missing, |cells| cells.at(row));
-            let stated = match &cell {
-                InputCell::Text(text) => side_of(text.trim(), of_order),
-                _ => None,
+            let word = match &cell {
+                InputCell::Text(text) => text.trim(),
+                _ => "",
             };
+            let code = exchanges.and_then(|exchanges| exchanges.codes().get(row));
+            let is_unclear = code
+                .and_then(|code| of_position.get(*code as usize))
+                .is_some_and(|is_of_position| *is_of_position && closed_by(word).is_some());
+            let stated = side_of(word, of_order).filter(|_| !is_unclear);
             let position = positions.map_or(InputCell::Missing, |cells| cells.at(row));
             let side = match &position {
                 // Accounts with one position per contract have no sides.
@@ -229,7 +215,8 @@ impl<'a> ColumnReader<'a> {
                 {
                     let side = Side::read(text.trim());
                     let other = match &cell {
-                        InputCell::Text(text) => stated.or_else(|| closed_by(text.trim())),
+                        InputCell::Text(_) if is_unclear => side,
+                        InputCell::Text(_) => stated.or_else(|| closed_by(word)),
                         _ => side,
                     };
                     if side.is_none() {
@@ -245,13 +232,20 @@ impl<'a> ColumnReader<'a> {
                 }
                 _ => {
                     if stated.is_none() {
-                        self.cell_fault("side", row, &cell, no_side(of_order));
+                        let is_unclear = is_unclear && of_order;
+                        let reason = if is_unclear {
+                            UNCLEAR_SIDE
+                        } else {
+                            no_side(of_order)
+                        };
+                        self.cell_fault("side", row, &cell, reason);
                     }
                     stated
                 }
             };
             sides.push(side.unwrap_or(Side::Long));
         }
+        self.check_sides(&sides);
         sides
     }
 
@@ -520,24 +514,6 @@ impl ColumnReader<'_> {
     pub(super) fn instant(cell: &InputCell<'_>) -> Result<Millis, String> {
         instant(cell).map_err(str::to_owned)
     }
-}
-
-/// Whether a symbol is more exact than a coin: the coin is the currency in which the contract is quoted or settles, or it
-/// lacks the namespace, as `TSLA` for `xyz:TSLA`.
-fn is_less_exact(symbol: &Symbol, coin: &str) -> bool {
-    let coin = coin.to_uppercase();
-    let base = symbol.coin().split_once(':').map(|(_, base)| base);
-    base == Some(&coin) || symbol.quote().is_some_and(|quote| quote == own_name(&coin))
-}
-
-/// Whether a coin is another one than that of the symbol.
-fn is_other_coin(symbol: &Symbol, coin: &str) -> bool {
-    if coin.is_empty() || is_less_exact(symbol, coin) {
-        return false;
-    }
-    let named = Symbol::read(coin);
-    let is_same = named.is_some_and(|named| named.coin() == symbol.coin());
-    !is_same && coin_of_base(coin).0 != symbol.coin()
 }
 
 /// The length of a bar of which the last millisecond or second is given instead of the close.

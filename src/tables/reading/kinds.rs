@@ -1,5 +1,7 @@
 //! The columns of each kind of table.
 
+use rust_decimal::Decimal;
+
 use crate::archive::GivenOrders;
 use crate::model::{Labels, Millis, Symbol, coin_of_base, is_dollar, own_name};
 use crate::tables::amount_unit::{AmountUnit, ContractSizes};
@@ -21,6 +23,8 @@ pub(crate) struct Defaults {
     pub(crate) interval: Option<i64>,
     /// Whether the side column has the sides of the orders that closed the positions.
     pub(crate) side_of_order: bool,
+    /// Whether the program that wrote the sides gives them the same meaning for all exchanges.
+    pub(crate) is_side_uniform: bool,
     /// Whether a row without an exchange is faulty.
     pub(crate) needs_exchange: bool,
     /// The unit of quantities, volumes and open interest that the columns do not name.
@@ -45,8 +49,29 @@ pub(crate) struct UnvaluedOrders {
     pub(crate) given: GivenOrders,
     /// Whether the table lacks the value in USD, by row.
     pub(crate) is_unvalued: Vec<bool>,
+    /// The values in the quote currency, if the table has them.
+    pub(crate) quote_value: Option<Vec<Option<Decimal>>>,
+    /// The sizes of the contracts, if the table has them.
+    pub(crate) contract_size: Option<Vec<Option<Decimal>>>,
     /// The unit of the quantities.
     pub(crate) unit: AmountUnit,
+}
+
+impl UnvaluedOrders {
+    /// Copies `rows`, in the given sequence.
+    pub(crate) fn take(&self, rows: &[usize]) -> Self {
+        let numbers = |cells: &Option<Vec<Option<Decimal>>>| {
+            let cells = cells.as_ref()?;
+            Some(picked(cells, rows))
+        };
+        Self {
+            given: take_orders(&self.given, rows),
+            is_unvalued: picked(&self.is_unvalued, rows),
+            quote_value: numbers(&self.quote_value),
+            contract_size: numbers(&self.contract_size),
+            unit: self.unit,
+        }
+    }
 }
 
 /// Price bars.
@@ -294,6 +319,7 @@ fn require_names(table: &RawTable, defaults: &Defaults) -> Result<(), ColumnFaul
 /// If exchanges are required and there is no default, rows without one are faulty.
 fn exchanges(reader: &mut ColumnReader<'_>, defaults: &Defaults) -> Labels {
     let names = reader.names("exchange", true);
+    reader.check_exchanges(&names);
     let Some(blank) = names.names().iter().position(String::is_empty) else {
         return names;
     };
@@ -349,20 +375,42 @@ pub(crate) fn read_orders(
     }
     require_names(table, defaults)?;
     require(table, &["timestamp", "price"])?;
-    for (name, other) in [("side", "position_side"), ("qty", "home_notional")] {
-        if !table.has(name) && !table.has(other) {
-            return Err(table.missing(name, ""));
+    for names in [
+        ["side", "position_side", "position_side"],
+        ["qty", "home_notional", "base_value"],
+    ] {
+        if !names.iter().any(|name| table.has(name)) {
+            return Err(table.missing(names[0], ""));
         }
     }
-    let (amounts, unit) = in_coins(table, "qty", defaults);
+    let is_marked = table.has("is_liquidation") || table.has("type");
+    if let Some(column) = table.column_of_trades().filter(|_| !is_marked) {
+        let message = "is a column of trades, not of liquidations; if the rows are liquidations, leave the column out, \
+                       or give a column is_liquidation"
+            .to_owned();
+        return Err(ColumnFault { column, message });
+    }
+    let (amounts, unit) = match in_coins(table, "qty", defaults) {
+        ("qty", _) if table.has("base_value") => ("base_value", AmountUnit::Base),
+        amounts => amounts,
+    };
     let mut reader = ColumnReader::new(table, goes_on);
     let exchange = exchanges(&mut reader, defaults);
     let symbol = reader.symbols(defaults.symbol.as_deref());
-    let side = reader.sides(defaults.side_of_order);
+    let side = reader.sides(
+        defaults.side_of_order,
+        (!defaults.is_side_uniform).then_some(&exchange),
+    );
+    reader.check_liquidations(&exchange);
     let price = reader.decimals("price");
     let qty = reader.decimals(amounts);
+    reader.check_decimals(amounts, &qty);
     let (value_usd, unvalued) = reader.some_decimals("value_usd", true);
+    reader.check_decimals("value_usd", &value_usd);
+    let quote_value = reader.stated_decimals("quote_value");
+    let contract_size = reader.stated_decimals("contract_size");
     let timestamp = reader.instants("timestamp");
+    reader.check_instants(&timestamp);
     let has_pairs = table.has("symbol") && table.has("coin");
     let coin = has_pairs.then(|| reader.coins(&symbol));
     let received_at = reader.some_instants("received_at", &timestamp);
@@ -395,15 +443,11 @@ pub(crate) fn read_orders(
     let columns = UnvaluedOrders {
         given,
         is_unvalued,
+        quote_value,
+        contract_size,
         unit,
     };
-    Ok(readable(reader, columns, |columns, places| {
-        UnvaluedOrders {
-            given: take_orders(&columns.given, places),
-            is_unvalued: picked(&columns.is_unvalued, places),
-            unit: columns.unit,
-        }
-    }))
+    Ok(readable(reader, columns, UnvaluedOrders::take))
 }
 
 /// Reads price bars.

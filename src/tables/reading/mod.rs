@@ -3,6 +3,7 @@
 //! If a cell cannot be converted to the type of its column, its row is faulty. Rows without a fault are read.
 
 mod column_reader;
+mod consistency;
 mod kinds;
 mod positions;
 mod times;

@@ -1,6 +1,8 @@
 //! The judge: the shared context of all rules, and the result of applying them.
 
-use crate::model::{Labels, Millis, exchange_name};
+use std::borrow::Cow;
+
+use crate::model::{Labels, Millis, exchange_name, listed_contract};
 use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted};
 use crate::tables::quote_rates::QuoteRates;
 use crate::tables::row_fault::RowFault;
@@ -129,6 +131,29 @@ impl<'a> Judge<'a> {
 /// The contract of each distinct symbol of a column, by code.
 pub(super) fn contracts_of(symbols: &Labels) -> Vec<Resolved> {
     symbols.names().iter().map(|name| resolve(name)).collect()
+}
+
+/// The symbols, those of contracts that need the exchange to be understood in a spelling that does not; `None` if there
+/// are no such contracts.
+pub(super) fn listed_symbols(exchanges: &Labels, symbols: &Labels) -> Option<Labels> {
+    let names = exchange_names(exchanges);
+    let listed = |exchange: &str| {
+        let names = symbols.names().iter();
+        let listed = names.map(|name| listed_contract(exchange, name));
+        listed.collect::<Vec<_>>()
+    };
+    let listed: Vec<Vec<_>> = names.iter().map(|exchange| listed(exchange)).collect();
+    let is_other = |name: &Cow<'_, str>| matches!(name, Cow::Owned(_));
+    if !listed.iter().flatten().any(is_other) {
+        return None;
+    }
+    let codes = exchanges.codes().iter().zip(symbols.codes());
+    let cells = codes.map(|(exchange, symbol)| {
+        let of_exchange = listed.get(*exchange as usize);
+        let name = of_exchange.and_then(|names| names.get(*symbol as usize));
+        name.map_or("", |name| &**name)
+    });
+    Some(cells.collect())
 }
 
 /// The normalised name of each distinct exchange of a column, by code.

@@ -4,16 +4,16 @@ use rust_decimal::Decimal;
 
 use crate::archive::GivenOrders;
 use crate::model::{
-    DecimalColumn, Labels, Settlement, contradicts_product, exchange_name, is_dollar, product,
-    quotient,
+    DecimalColumn, Labels, Settlement, contradicts_product, exchange_name, is_dollar,
+    may_be_inverse, product, published_size, quotient,
 };
-use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted};
+use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted, UNSTATED_UNIT};
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{ReadRows, UnvaluedOrders, take_orders};
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::bar_rules::{other_exchange, per_coin};
 use crate::tables::rules::contracts::Resolved;
-use crate::tables::rules::judge::{Judge, Judged, by_code, contracts_of};
+use crate::tables::rules::judge::{Judge, Judged, by_code, contracts_of, listed_symbols};
 
 /// Maximum value of an order in USD. The sum of ten billion such orders fits a decimal.
 const MOST_USD: Decimal = Decimal::from_parts(2_808_348_672, 232_830_643, 0, false, 0);
@@ -39,6 +39,31 @@ struct Numbers {
     value_usd: Decimal,
 }
 
+/// Numbers of an order that its row may state.
+#[derive(Clone, Copy, Debug)]
+struct StatedNumbers {
+    value_usd: Option<Decimal>,
+    /// The value in the quote currency.
+    quote_value: Option<Decimal>,
+    contract_size: Option<Decimal>,
+}
+
+impl StatedNumbers {
+    /// The stated value in USD. A value in the quote currency is one if the currency counts as USD.
+    fn value(self, contract: &Resolved) -> Result<Option<Decimal>, Fault> {
+        let quote = self
+            .quote_value
+            .filter(|_| contract.foreign_quote().is_none());
+        match (self.value_usd, quote) {
+            (Some(value), Some(quote)) if contradicts_product(Decimal::ONE, quote, value) => {
+                let reason = "differs from the value in the quote currency".to_owned();
+                Err(("value_usd", reason, format!("{value} ({quote})")))
+            }
+            (value, quote) => Ok(value.or(quote)),
+        }
+    }
+}
+
 impl Judge<'_> {
     /// Returns the accepted orders, in units of their pairs; `None` if `goes_on` stopped the checks.
     pub(crate) fn orders(&mut self, read: ReadRows<UnvaluedOrders>) -> Option<Judged<GivenOrders>> {
@@ -47,12 +72,23 @@ impl Judge<'_> {
                 UnvaluedOrders {
                     given: mut orders,
                     is_unvalued,
+                    quote_value,
+                    contract_size,
                     unit,
                 },
             places,
             mut faults,
         } = read;
         let exchanges = self.exchanges(&orders.exchange);
+        if let Some(symbols) = listed_symbols(&orders.exchange, &orders.symbol) {
+            let spelled = std::mem::replace(&mut orders.symbol, symbols);
+            // The contract is known by the name that its exchange gives it.
+            let given = spelled.iter().zip(orders.symbol.iter());
+            let natives =
+                given.map(|(spelled, symbol)| if spelled == symbol { "" } else { spelled });
+            let natives: Labels = natives.collect();
+            orders.native_id.get_or_insert(natives);
+        }
         let contracts = contracts_of(&orders.symbol);
         let natives = orders.native_id.as_ref().map(contracts_of);
         let terms = Terms::of(&orders, &contracts, unit, self.sizes);
@@ -62,7 +98,16 @@ impl Judge<'_> {
             if !self.look(row) {
                 return None;
             }
-            let stated = !is_unvalued.get(row).copied().unwrap_or_default();
+            let is_valued = !is_unvalued.get(row).copied().unwrap_or_default();
+            let of_row = |cells: &Option<Vec<Option<Decimal>>>| {
+                let cells = cells.as_ref()?;
+                cells.get(row).copied().flatten()
+            };
+            let stated = StatedNumbers {
+                value_usd: is_valued.then(|| orders.value_usd.get(row).unwrap_or_default()),
+                quote_value: of_row(&quote_value),
+                contract_size: of_row(&contract_size).filter(|_| unit == AmountUnit::Unstated),
+            };
             let verdict = self.order(
                 &orders,
                 row,
@@ -112,13 +157,11 @@ impl Judge<'_> {
     }
 
     /// Checks an order, and returns its numbers if they differ from the cells of the table.
-    ///
-    /// `stated` says whether the table gives the value.
     fn order(
         &self,
         orders: &GivenOrders,
         row: usize,
-        stated: bool,
+        stated: StatedNumbers,
         (exchanges, contracts, natives, terms): Known<'_>,
     ) -> Result<Option<Numbers>, Fault> {
         let at = orders.timestamp.get(row).copied().unwrap_or_default();
@@ -160,10 +203,24 @@ impl Judge<'_> {
                 return Err((column, "not above 0".to_owned(), value.to_string()));
             }
         }
-        let value = stated.then(|| orders.value_usd.get(row).unwrap_or_default());
-        if let Some(value) = value.filter(|value| *value < Decimal::ZERO) {
-            return Err(("value_usd", "below 0".to_owned(), value.to_string()));
+        let amounts = [
+            ("value_usd", stated.value_usd),
+            ("quote_value", stated.quote_value),
+        ];
+        for (column, value) in amounts {
+            if let Some(value) = value.filter(|value| *value < Decimal::ZERO) {
+                return Err((column, "below 0".to_owned(), value.to_string()));
+            }
         }
+        let value = stated.value(contract)?;
+        let terms = match stated.contract_size.filter(|_| self.sizes.is_empty()) {
+            Some(size) => {
+                let exchange = exchange_name(orders.exchange.get(row).unwrap_or_default());
+                let worth = value.or(stated.quote_value);
+                sized(terms, (&exchange, contract), size, (price, qty, worth))?
+            }
+            None => terms,
+        };
         if let Some(value) = value.filter(|value| *value > MOST_USD) {
             let reason = format!("above {MOST_USD}");
             return Err(("value_usd", reason, value.to_string()));
@@ -177,6 +234,14 @@ impl Judge<'_> {
             return Ok(None);
         }
         let mut numbers = converted(price, qty, value, terms, rate)?;
+        // A value in another quote currency is compared in that currency.
+        if let Some(quote) = stated
+            .quote_value
+            .filter(|_| contract.foreign_quote().is_some())
+            && contradicts_product(price, numbers.qty, quote)
+        {
+            return Err(contradiction("quote_value", quote, price, qty));
+        }
         if terms.scale != 1 {
             let unscaled = in_coins(numbers.price, numbers.qty, terms.scale);
             (numbers.price, numbers.qty) = unscaled.ok_or_else(|| {
@@ -211,6 +276,61 @@ impl Judge<'_> {
     }
 }
 
+/// The fault of a value that contradicts price and quantity.
+fn contradiction(column: &'static str, value: Decimal, price: Decimal, qty: Decimal) -> Fault {
+    let reason = "not within 1 % of price × qty".to_owned();
+    let shown = format!("{value} (price {price}, qty {qty})");
+    (column, reason, shown)
+}
+
+/// The terms of an order of which a column states the size of the contract.
+///
+/// The quantity counts contracts or coins; a stated value says which. Without one, whole quantities are contracts, unless
+/// the exchange publishes another size.
+fn sized(
+    terms: OrderTerms,
+    (exchange, contract): (&str, &Resolved),
+    size: Decimal,
+    (price, qty, worth): (Decimal, Decimal, Option<Decimal>),
+) -> Result<OrderTerms, Fault> {
+    if size <= Decimal::ZERO {
+        let reason = "not above 0".to_owned();
+        return Err(("contract_size", reason, size.to_string()));
+    }
+    let Some(symbol) = &contract.symbol else {
+        return Ok(terms);
+    };
+    let is_usd = may_be_inverse(exchange, symbol);
+    let published = published_size(exchange, &contract.spelled);
+    let is_published = published.is_none_or(|one| (one.size, one.is_usd) == (size, is_usd));
+    let amount = product(qty, size);
+    let counts_contracts = match (worth, amount) {
+        (Some(worth), Some(amount)) if is_usd => !contradicts_product(Decimal::ONE, amount, worth),
+        (Some(worth), Some(amount)) => !contradicts_product(price, amount, worth),
+        (Some(_), None) => false,
+        (None, _) if is_published && qty.fract().is_zero() => true,
+        (None, _) => {
+            return Ok(OrderTerms {
+                counted: Err(UNSTATED_UNIT),
+                ..terms
+            });
+        }
+    };
+    let counted = if is_usd {
+        Counted::Usd(size)
+    } else {
+        Counted::Base(size)
+    };
+    Ok(OrderTerms {
+        counted: if counts_contracts {
+            Ok(counted)
+        } else {
+            terms.counted
+        },
+        ..terms
+    })
+}
+
 /// The numbers of an order in units of its pair and in USD.
 fn converted(
     price: Decimal,
@@ -229,14 +349,7 @@ fn converted(
         qty,
         value_usd,
     };
-    let contradiction = |value: Decimal| {
-        let reason = "not within 1 % of price × qty".to_owned();
-        (
-            "value_usd",
-            reason,
-            format!("{value} (price {price}, qty {qty})"),
-        )
-    };
+    let contradiction = |value: Decimal| contradiction("value_usd", value, price, qty);
     match terms.counted {
         Err(reason) => {
             // The value decides how many coins these are: it is price × qty, or a whole number of USD per contract.

@@ -59,7 +59,7 @@ fn equal_rows_of_a_bybit_frame_count_and_its_repetition_does_not() {
         r#"{{"topic":"allLiquidation.SOLUSDT","type":"snapshot","ts":1,"data":[{row},{row},{row}]}}"#
     );
     let events = read("bybit", &frame);
-    let key = "bybit|SOLUSDT|Buy|1790000200001|2.5|180.40";
+    let key = "bybit|SOLUSDT|Buy|1790000200001|2.5|180.4";
     assert_eq!(
         keys(&events),
         [key, &format!("{key}|2"), &format!("{key}|3")]

@@ -51,6 +51,16 @@ fn spelled(event: &Event) -> Value {
     })
 }
 
+/// A key of which the numbers have no trailing zeros.
+fn without_zeros(key: &Value) -> Value {
+    let plain = |field: &str| match field.parse::<rust_decimal::Decimal>() {
+        Ok(number) if field.contains('.') => number.normalize().to_string(),
+        _ => field.to_owned(),
+    };
+    let fields = key.as_str().unwrap().split('|').map(plain);
+    fields.collect::<Vec<_>>().join("|").into()
+}
+
 /// Decodes every frame of every file under `folder` and compares with its expectations, line by line.
 ///
 /// Frames without expectations must give nothing. Files in `skipped` are not read, and columns of exchanges in `other`
@@ -115,7 +125,11 @@ fn reproduces(
                     let is_left_alone = other.contains(&(&*exchange, name));
                     if !["file", "line", "item", "note"].contains(&name.as_str()) && !is_left_alone
                     {
-                        assert_eq!(&event[name.as_str()], value, "{file}:{line}: {name}");
+                        let value = match name.as_str() {
+                            "dedupe_key" => without_zeros(value),
+                            _ => value.clone(),
+                        };
+                        assert_eq!(event[name.as_str()], value, "{file}:{line}: {name}");
                     }
                 }
             }

@@ -119,7 +119,7 @@ def test_a_row_has_every_column_in_order_and_exact_decimals():
             "received_at": 1790000201000,
             "native_id": "SOLUSDT",
             "sampled": False,
-            "dedupe_key": "bybit|SOLUSDT|Buy|1790000200001|2.5|180.40",
+            "dedupe_key": "bybit|SOLUSDT|Buy|1790000200001|2.5|180.4",
             "group_id": None,
         }
     ]

@@ -102,3 +102,84 @@ def test_rows_in_other_units_are_not_checked_for_outliers(tmp_path, folder, exch
     columns = some_orders([START], exchange=[exchange], symbol=[symbol], value_usd=[300.0])
     files, given = ([], {"orders": columns}) if form == "table" else ([as_csv(tmp_path, columns)], {})
     assert liqdata.ingest(folder, *files, **given).new == 1
+
+
+# --- of another side, of trades, of another exchange
+
+
+def orders_of(folder, **columns):
+    columns = {"timestamp": [START], "exchange": "okx", "symbol": "BTCUSDT", "price": 42_000, "qty": 0.13} | columns
+    count = len(columns["timestamp"])
+    return as_csv(folder, {name: cells if isinstance(cells, list) else [cells] * count for name, cells in columns.items()})
+
+
+@pytest.mark.parametrize("exchange", ["bybit", "Bybit", "bitget", "coinex"])
+def test_a_word_that_is_the_side_of_the_position_there_is_not_read_as_an_order(tmp_path, folder, exchange):
+    done = liqdata.ingest(folder, orders_of(tmp_path, side="Buy", exchange=exchange), format="force_orders")
+    assert (done.new, "a Buy is a liquidated long" in next(iter(done.refused))) == (0, True)
+    file = orders_of(tmp_path, side="Buy", exchange=exchange, position_side="LONG")
+    assert liqdata.ingest(folder, file, format="force_orders").new == 1
+    with liqdata.open(folder) as market:
+        assert [row["side"] for row in market.iter_orders()] == ["LONG"]
+
+
+@pytest.mark.parametrize("name", ["position", "liquidated_side", "liq_side", "direction", "position side"])
+def test_a_side_of_the_position_under_another_name_is_not_passed_over(tmp_path, folder, name):
+    file = orders_of(tmp_path, timestamp=[START, START + 1, START + 2], side="BUY", **{name: ["LONG", "SHORT", "buy"]})
+    done = liqdata.ingest(folder, file, format="force_orders")
+    assert (done.new, list(done.refused.values())) == (2, [1])
+    with liqdata.open(folder) as market:
+        assert {(row["timestamp"], row["side"]) for row in market.iter_orders()} == {
+            (START + 1, "SHORT"),
+            (START + 2, "SHORT"),
+        }
+
+
+@pytest.mark.parametrize(
+    "name, ordinary, liquidation",
+    [
+        ("liquidation", "false", "true"),
+        ("is_liquidation", "False", "True"),
+        ("type", "fill", "liquidation"),
+        ("type", "LIMIT", "LIQUIDATED"),
+        ("trade_type", "deleveraged", "liquidation"),
+        ("order_type", "ADL", "LIQUIDATION"),
+        ("status", "NEW", "FILLED"),
+        ("status", "CANCELED", "PARTIALLY_FILLED"),
+    ],
+)
+def test_only_the_rows_that_are_liquidations_are_stored(tmp_path, folder, name, ordinary, liquidation):
+    times = [START, START + 1, START + 2]
+    file = orders_of(tmp_path, timestamp=times, side="SELL", **{name: [ordinary, liquidation, ordinary]})
+    done = liqdata.ingest(folder, file, format="force_orders")
+    assert (done.new, sum(done.refused.values())) == (1, 2)
+    with liqdata.open(folder) as market:
+        assert [row["timestamp"] for row in market.iter_orders()] == [START + 1]
+
+
+@pytest.mark.parametrize("column", ["trdMatchID", "trade_id", "realizedPnl", "commission", "isBuyerMaker"])
+@pytest.mark.parametrize("format", [None, "orders", "force_orders"])
+def test_trades_are_no_liquidations_whatever_the_format(tmp_path, folder, column, format):
+    side = "LONG" if format != "force_orders" else "SELL"
+    with pytest.raises(liqdata.BadQuery, match=f"(?i){column}"):
+        liqdata.ingest(folder, orders_of(tmp_path, side=side, **{column: 1}), format=format)
+    file = orders_of(tmp_path, side=side, **{column: 1}, is_liquidation="true")
+    assert liqdata.ingest(folder, file, format=format).new == 1
+
+
+@pytest.mark.parametrize("name", ["instId", "ticker", "market", "contract", "s"])
+def test_a_symbol_in_another_column_contradicts_the_name_of_the_file(tmp_path, folder, name):
+    bars = {"timestamp": [START, START + 5 * MINUTE], name: ["ETH-USDT"] * 2}
+    bars |= dict.fromkeys(("open", "high", "low", "close"), [42_000.0] * 2) | {"volume": [1.0] * 2}
+    done = liqdata.ingest(folder, as_csv(tmp_path, bars, "btc_5m.csv"), exchange="okx")
+    assert (done.new, sum(done.refused.values())) == (0, 2)
+    assert liqdata.ingest(folder, as_csv(tmp_path, bars, "eth_5m.csv"), exchange="okx").new == 2
+
+
+def test_a_file_that_is_named_after_another_exchange_is_refused(tmp_path, folder):
+    bars = {"timestamp": [START, START + 5 * MINUTE]}
+    bars |= dict.fromkeys(("open", "high", "low", "close"), [42_000.0] * 2) | {"volume": [1.0] * 2}
+    file = as_csv(tmp_path, bars, "bybit_BTCUSDT_5m.csv")
+    with pytest.raises(liqdata.BadQuery, match="bybit.*binance"):
+        liqdata.ingest(folder, file, exchange="binance")
+    assert liqdata.ingest(folder, file, exchange="bybit").new == 2

@@ -95,6 +95,21 @@ def test_an_order_of_two_sources_is_stored_once_by_count(tmp_path, first, second
         assert len(orders(archive)) == max(one, two)
 
 
+@pytest.mark.parametrize(("price", "average"), [("82394.30", "82394.30"), ("82394.30", "0"), ("82394.3", "82394.300")])
+def test_the_key_of_binance_is_the_same_in_a_frame_and_in_its_file(tmp_path, price, average):
+    order = {"s": "BTCUSDT", "S": "SELL", "o": "LIMIT", "f": "IOC", "q": "0.190", "p": price, "ap": average}
+    order |= {"X": "FILLED", "l": "0.190", "z": "0.190", "T": AT}
+    frames = json.dumps({"e": "forceOrder", "E": AT, "o": order})
+    (row,) = feeds.decode("binance", frames)
+    assert row["dedupe_key"] == f"binance|BTCUSDT|SELL|{AT}|0.19|82394.3"
+    liqdata.ingest(tmp_path / "archive", orders=[row])
+    file = tmp_path / "BTCUSDT-liquidationSnapshot-2026-09-21.csv"
+    names = "time,side,order_type,time_in_force,original_quantity,price,average_price,order_status"
+    line = f"{AT},SELL,LIMIT,IOC,0.19,82394.3,{average.rstrip('0') or 0},FILLED,0.19,0.19\n"
+    file.write_text(f"{names},last_fill_quantity,accumulated_fill_quantity\n" + line * 2)
+    assert liqdata.ingest(tmp_path / "archive", file).repeated == 2
+
+
 @pytest.mark.parametrize(
     "other",
     [

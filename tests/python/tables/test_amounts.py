@@ -1,6 +1,7 @@
 """What an amount means: coins, contracts of a size, or USD; and columns that contradict each other."""
 
 import contextlib
+import json
 
 import pandas as pd
 import pytest
@@ -46,9 +47,9 @@ def doors(tmp_path, row, **options):
 @pytest.mark.parametrize("exchange, symbol", INVERSE)
 def test_an_inverse_contract_needs_a_size_or_a_value(tmp_path, exchange, symbol):
     row = order(exchange=exchange or "binance", symbol=symbol, qty="100")
-    with pytest.raises(BadQuery, match="contract_size="):
+    with pytest.raises(BadQuery, match="contract_size"):
         liqdata.Market(orders=[row])
-    assert all("contract_size=" in outcome for outcome in doors(tmp_path, row))
+    assert all("contract_size" in outcome for outcome in doors(tmp_path, row))
     for outcome in doors(tmp_path, row, contract_size=100):
         assert outcome == pytest.approx((10_000 / 42_000, 10_000))
 
@@ -102,7 +103,7 @@ def test_bars_and_open_interest_in_contracts_become_coins(tmp_path):
     inverse = bars | {"symbol": ["BTC-USD-SWAP"] * 2}
     done = liqdata.ingest(tmp_path / "b", bars=inverse)
     assert done.new == 0
-    assert "contract_size=" in next(iter(done.refused))
+    assert "contract_size" in next(iter(done.refused))
     liqdata.ingest(tmp_path / "b", bars=inverse, contract_size=100)
     with liqdata.open(tmp_path / "b") as market:
         first = next(iter(market.bars("BTC", as_of=T + 120_000)))
@@ -119,6 +120,76 @@ def test_a_value_that_contradicts_price_times_quantity_is_refused_at_every_door(
     else:
         with pytest.raises(BadQuery, match="within 1 %"):
             liqdata.Market(orders=[row])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["notional", "usd_value", "usd", "turnover", "quoteQty", "foreignNotional", "filledNotional", "Value USD", "cost"],
+)
+def test_a_value_under_any_name_is_judged(tmp_path, name):
+    right, wrong = order(**{name: "21000"}), order(**{name: "5460"})
+    assert list(doors(tmp_path, right)) == [(0.5, 21_000)] * 3
+    assert all("within 1 %" in outcome for outcome in doors(tmp_path, wrong))
+    assert len(liqdata.Market(orders=[right]).orders()) == 1
+    with pytest.raises(BadQuery, match="within 1 %"):
+        liqdata.Market(orders=[wrong])
+
+
+def test_a_value_in_another_quote_is_compared_in_that_quote():
+    row = order(symbol="BTC-EUR", notional="21000")
+    (stored,) = liqdata.Market(orders=[row], quote_rates={"EUR": 1.1}).orders()
+    assert float(stored["value_usd"]) == pytest.approx(23_100)
+    with pytest.raises(BadQuery, match="quote_value"):
+        liqdata.Market(orders=[row | {"notional": "23100"}], quote_rates={"EUR": 1.1})
+
+
+@pytest.mark.parametrize("name", ["contract_size", "contractSize", "ctVal", "quanto_multiplier", "Face Value"])
+@pytest.mark.parametrize("value", [{}, {"notional": "5460"}, {"value_usd": "5460"}])
+def test_a_column_of_sizes_says_what_whole_quantities_count(tmp_path, name, value):
+    row = order(exchange="okx", symbol="BTC-USDT-SWAP", qty="13", **{name: "0.01"}) | value
+    assert list(doors(tmp_path, row)) == [(0.13, 5460)] * 3
+    (stored,) = liqdata.Market(orders=[row]).orders()
+    assert (float(stored["qty"]), float(stored["value_usd"])) == (0.13, 5460)
+
+
+def test_a_size_beside_coins_needs_a_value():
+    row = order(exchange="okx", symbol="BTC-USDT-SWAP", qty="0.13", ctVal="0.01")
+    with pytest.raises(BadQuery, match="counts coins or contracts"):
+        liqdata.Market(orders=[row])
+    (stored,) = liqdata.Market(orders=[row | {"notional": "5460"}]).orders()
+    assert float(stored["qty"]) == 0.13
+    # Deribit publishes amounts in USD, whatever the size of its contracts is.
+    row = order(exchange="deribit", symbol="BTC-PERPETUAL", qty="420", contract_size="10")
+    with pytest.raises(BadQuery, match="counts coins or contracts"):
+        liqdata.Market(orders=[row])
+
+
+@pytest.mark.parametrize("name", ["baseValue", "base_qty", "homeNotional"])
+def test_a_quantity_in_coins_is_read_before_contracts(tmp_path, name):
+    row = order(exchange="okx", symbol="BTC-USDT-SWAP", qty="13", **{name: "0.13"})
+    assert list(doors(tmp_path, row)) == [(0.13, 5460)] * 3
+
+
+@pytest.mark.parametrize("symbol", ["XBTUSDT", "XBTUSDTH24", "ETHUSDT"])
+def test_amounts_of_bitmex_may_count_contracts(tmp_path, symbol):
+    row = order(exchange="bitmex", symbol=symbol, qty="1000000")
+    assert all("counts coins or contracts" in outcome for outcome in doors(tmp_path, row))
+    assert list(doors(tmp_path, row, contract_size="0.000001")) == [(1, 42_000)] * 3
+    assert list(doors(tmp_path, row | {"qty": "0.5", "value_usd": "21000"})) == [(0.5, 21_000)] * 3
+
+
+def test_a_contract_means_what_its_exchange_means(tmp_path):
+    row = order(exchange="bybit", symbol="BTC-29MAR24", qty="10")
+    assert list(doors(tmp_path, row)) == [(10, 420_000)] * 3
+    (stored,) = liqdata.Market(orders=[row]).orders()
+    assert liqdata.symbols.parse(stored["symbol"]).pair == "BTCUSDC"
+    liqdata.ingest(tmp_path / "archive", orders=[row])
+    data = {"T": T, "s": "BTC-29MAR24", "S": "Buy", "v": "10", "p": "42000"}
+    frame = json.dumps({"topic": "allLiquidation.BTC-29MAR24", "type": "snapshot", "ts": T, "data": [data]})
+    assert liqdata.ingest(tmp_path / "archive", orders=liqdata.feeds.decode("bybit", frame)).repeated == 1
+    for exchange, symbol in (("deribit", "BTC-29MAR24"), ("htx", "BTC240329")):
+        with pytest.raises(BadQuery, match="counts coins or contracts"):
+            liqdata.Market(orders=[order(exchange=exchange, symbol=symbol, qty="1000")])
 
 
 def test_a_scaled_name_without_a_quote_is_converted_to_its_coin(tmp_path):
@@ -138,7 +209,29 @@ def test_a_scaled_name_without_a_quote_is_converted_to_its_coin(tmp_path):
         {"symbol": "BYBIT:BTCUSDT"},
         {"symbol": "BTCUSDT.BYBIT"},
         {"side": "BUY", "position_side": "LONG"},
+        {"notional_usd": "5000"},
+        {"notional": "5000"},
+        {"quantity": "13"},
+        {"pair": "ETHUSDT"},
+        {"pair": "BTCUSDC"},
+        {"native_id": "ETHUSD_PERP"},
+        {"instrument": "ETHUSDT"},
+        {"instId": "ETH-USDT-SWAP"},
+        {"baseCoin": "ETH"},
+        {"venue": "bybit"},
+        {"time": T + 8 * 3_600_000},
+        {"datetime": "2024-01-02T08:00:00Z"},
+        {"liquidated_side": "SHORT"},
+        {"posSide": "LONG", "positionSide": "SHORT"},
+        {"is_liquidation": False},
+        {"liquidation": "false"},
+        {"type": "fill"},
+        {"order_type": "ADL"},
+        {"status": "NEW"},
+        {"trdMatchID": "a"},
+        {"realizedPnl": "0"},
     ],
+    ids=str,
 )
 def test_columns_that_contradict_each_other_are_refused(tmp_path, contradiction):
     row = order(value_usd="21000") | contradiction
@@ -157,13 +250,30 @@ def test_columns_that_contradict_each_other_are_refused(tmp_path, contradiction)
         {"side": "SELL", "positionSide": "LONG"},
         {"positionSide": "BOTH"},
         {"qty": "21000", "homeNotional": "0.5"},
+        {"notional_usd": "21000.5", "quantity": "0.50", "pair": "BTC/USDT:USDT", "venue": "Binance"},
+        {"instrument": "BTC-PERP", "market": "linear", "base": "XBT", "s": "SELL"},
+        {"time": T + 400, "datetime": "2024-01-02 00:00:00Z", "date": "2024-01-02"},
+        {"direction": "sell", "liquidated_side": "long", "position": "0.5"},
+        {"is_liquidation": True, "type": "LIMIT", "order_type": "LIMIT", "status": "FILLED"},
+        {"liquidation": "T", "trade_id": "7"},
     ],
+    ids=str,
 )
 def test_columns_that_agree_are_read(more):
     market = liqdata.Market(orders=[order(value_usd="21000") | more])
     (stored,) = market.orders()
     assert (stored["symbol"], stored["side"], float(stored["qty"])) == ("BTCUSDT", "LONG", 0.5)
     assert [row["coin"] for row in market.coins()] == ["BTC"]
+
+
+def test_a_contradiction_names_both_columns_and_both_values():
+    for more, words in (
+        ({"coin": "ETH"}, "ETH .symbol BTCUSDT.*names another coin than the symbol"),
+        ({"quantity": "13"}, "0.5 .quantity.*13.*differs from the column .quantity"),
+        ({"pair": "ETHUSDT"}, "BTCUSDT .pair ETHUSDT.*differs from the column .pair"),
+    ):
+        with pytest.raises(BadQuery, match=words):
+            liqdata.Market(orders=[order(value_usd="21000") | more])
 
 
 def bars_closing(name, *closes):

@@ -413,6 +413,16 @@ OF_PROGRAMS = [
     "BTC_USDT:USDT",
     "BTC_USDT_USDT",
     "cmt_btcusdt",
+    "binance/BTCUSDT",
+    "BINANCE/BTC-USDT",
+    "swap/BTC-USDT",
+    "FUTURES:BTC-USDT",
+    "PERP:BTCUSDT",
+    "BINANCEUSDM:BTC/USDT:USDT",
+    "tBTCUST",
+    "tBTCF0:USTF0",
+    "BTCF0USTF0",
+    "bitfinex:tBTCUST",
 ]
 # Listed names that look like a scale, a quote, a mark or an exchange.
 REAL = [
@@ -527,6 +537,11 @@ def test_names_of_coins_are_no_marks(base):
         ("BTC.D", "BTC"),
         ("BTCUSDTX", "BTCUSDT"),
         ("BTC-USDT-SWAP-FOO1X", "BTCUSDT"),
+        ("CoinbasePro:BTC-USD", "BTCUSD"),
+        ("fooex/BTCUSDT", "BTCUSDT"),
+        ("FOOEX-BTC-USDT", "BTCUSDT"),
+        ("USDT-BTC", "BTCUSDT"),
+        ("BTC_ETH", "ETHBTC"),
     ],
 )
 def test_a_spelling_that_is_not_understood_is_refused_with_the_best_guess(text, meant):

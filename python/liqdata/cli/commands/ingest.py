@@ -36,6 +36,7 @@ def command(name: str, sentence: str) -> Command:
             option("--format", metavar="NAME", help="Format of the files.  [default: detected from name and columns]"),
             option("--exchange", metavar="NAME", help="Exchange of rows that do not name one."),
             flag("--new-exchange", help="Accept an unknown exchange; refused by default."),
+            option("--contract-size", metavar="NUMBER", help="Size of one contract, if amounts count contracts."),
             option("--source", metavar="TEXT", help="Origin of the files, as free text."),
             flag("--list", help="List the ingests of DIR, with their ids."),
             option("--undo", metavar="ID", help="Undo an ingest, and list the ingests to run again."),
@@ -56,6 +57,7 @@ def _ingest(
     format: str | None,
     exchange: str | None,
     new_exchange: bool,
+    contract_size: str | None,
     source: str | None,
     list: bool,
     undo: str | None,
@@ -76,6 +78,7 @@ def _ingest(
             format=format,
             exchange=exchange,
             new_exchange=new_exchange,
+            contract_size=contract_size,
             source=source,
             progress=shown,
         )

@@ -35,7 +35,7 @@ use crate::feeds::websocket::control::{
     Control, FrameKind, Heartbeat, PingMessage, STEADY, SentSubscriptions,
 };
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
-use crate::model::Millis;
+use crate::model::{Millis, push_decimal};
 
 /// The control topic. It has frequent messages, so its silence means that the socket is dead.
 pub(crate) const CONTROL: &str = "btcusdt@markPrice@1s";
@@ -54,6 +54,9 @@ const FEW_BARS: i64 = 99;
 const PRICES_WEIGHT: u32 = 10;
 /// Maximum number of open-interest readings in a reply.
 const READINGS: i64 = 500;
+
+/// Capacity in bytes reserved for a key, in addition to the contract name.
+const KEY: usize = 56;
 
 /// Event types that are not decoded, of market streams and user streams.
 pub(crate) const CHANNELS: Channels = Channels {
@@ -340,21 +343,16 @@ fn force_order(
     };
     let mut digits = itoa::Buffer::new();
     let when = digits.format(timestamp.0);
-    let parts = [
-        frame.name(),
-        &native_id,
-        &word,
-        when,
-        &filled.text,
-        &price.text,
-    ];
-    let mut dedupe_key = String::with_capacity(parts.iter().map(|part| part.len() + 1).sum());
+    let parts = [frame.name(), &native_id, &word, when];
+    let mut dedupe_key = String::with_capacity(native_id.len() + KEY);
     for part in parts {
-        if !dedupe_key.is_empty() {
-            dedupe_key.push('|');
-        }
         dedupe_key.push_str(part);
+        dedupe_key.push('|');
     }
+    // Files of the same orders have other trailing zeros.
+    push_decimal(&mut dedupe_key, filled.value);
+    dedupe_key.push('|');
+    push_decimal(&mut dedupe_key, price.value);
     frame.event(
         &place,
         RawLiquidation {

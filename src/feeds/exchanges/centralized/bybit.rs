@@ -367,7 +367,9 @@ impl BybitRow<'_> {
         let (native_id, (written, side)) = (&*self.native_id, &self.side);
         let mut dedupe_key = format!(
             "bybit|{native_id}|{written}|{}|{}|{}",
-            self.timestamp.0, self.traded.text, self.price.text
+            self.timestamp.0,
+            self.traded.plain(),
+            self.price.plain()
         );
         if let Some(id) = &self.id {
             dedupe_key.push_str("|id ");

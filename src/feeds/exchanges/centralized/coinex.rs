@@ -137,7 +137,9 @@ fn liquidation(
     let timestamp = place.instant("created_at", row.created_at)?;
     let dedupe_key = format!(
         "coinex|{native_id}|{word}|{}|{}|{}",
-        timestamp.0, amount.text, price.text
+        timestamp.0,
+        amount.plain(),
+        price.plain()
     );
     let market = frame.market(&native_id);
     let base = frame.base_unless_inverse(&native_id, &market, amount.value);

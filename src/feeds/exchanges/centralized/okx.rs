@@ -376,7 +376,10 @@ fn detail(
     let timestamp = place.instant("ts", row.ts.or(row.time))?;
     let dedupe_key = format!(
         "okx|{native_id}|{position}|{}|{}|{}|{}",
-        order.0, timestamp.0, contracts.text, price.text
+        order.0,
+        timestamp.0,
+        contracts.plain(),
+        price.plain()
     );
     let seen = RawLiquidation {
         native_id,
