@@ -1,7 +1,7 @@
 //! Input tables: named columns of unconverted cells, looked up by accepted names.
 
 use crate::tables::cells::InputCells;
-use crate::tables::column_names::{known, names_of};
+use crate::tables::column_names::{confirms, known, names_of};
 
 /// The kinds of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,7 +95,7 @@ impl RawTable {
             .filter(|(name, _)| is_plain(name))
             .map(|(name, _)| name.clone())
             .collect();
-        let columns: Vec<(String, InputCells)> = columns
+        let columns: Vec<(String, InputCells)> = with_close(columns)
             .into_iter()
             .filter(|(name, _)| is_plain(name) || !plain.contains(&name.trim().to_lowercase()))
             .map(|(name, cells)| (name.trim().to_lowercase(), cells))
@@ -113,7 +113,7 @@ impl RawTable {
             let meant = columns.iter().filter(|(other, _)| {
                 other == name || name != column && known(other) == Some(column)
             });
-            if meant.count() > 1 {
+            if meant.count() > 1 && !confirms(column) {
                 return Err(ColumnFault {
                     column,
                     message: "is given twice".to_owned(),
@@ -167,10 +167,13 @@ impl RawTable {
             let found = self.columns.iter().find(|(name, _)| name == wanted);
             found.map(|(_, cells)| cells)
         };
-        by(name).or_else(|| {
+        let found = by(name).or_else(|| {
             let names = names_of(name)?;
             names.iter().skip(1).find_map(|alias| by(alias))
-        })
+        });
+        // The open of a row is its time if it has no other.
+        let opens = || by("open_time").filter(|_| name == "timestamp");
+        found.or_else(opens)
     }
 
     /// The column of symbols. If there is none, the column of coins.
@@ -196,4 +199,20 @@ impl RawTable {
             message: format!("is missing{or}{there}"),
         }
     }
+}
+
+/// Names the close of the bars of Binance's socket, a column `T` beside the open `t` or another time.
+fn with_close(mut columns: Vec<(String, InputCells)>) -> Vec<(String, InputCells)> {
+    let has = |column: &str| {
+        let mut names = columns.iter();
+        names.any(|(name, _)| name != "T" && known(&name.trim().to_lowercase()) == Some(column))
+    };
+    if has("high") && (has("timestamp") || has("opens_at")) && !has("closes_at") {
+        for (name, _) in &mut columns {
+            if name == "T" {
+                "closes_at".clone_into(name);
+            }
+        }
+    }
+    columns
 }

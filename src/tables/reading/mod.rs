@@ -5,6 +5,7 @@
 mod column_reader;
 mod kinds;
 mod positions;
+mod stated;
 mod times;
 
 pub(crate) use column_reader::exact_cell;
@@ -14,3 +15,4 @@ pub(crate) use kinds::{
     take_orders,
 };
 pub(crate) use positions::read_positions;
+pub(crate) use stated::StatedRow;
