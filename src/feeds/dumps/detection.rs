@@ -124,7 +124,9 @@ pub(crate) fn detect(
         None => format!("{why}; formats: {}", Format::spellings()),
     })?;
     let is_bars = found.layout.format.kind() == TableKind::Bars;
-    if let Some(what) = name.untraded().filter(|_| is_bars) {
+    // Klines of other prices have a volume of 0.
+    let is_klines = found.layout.format == Format::BinanceKlines;
+    if let Some(what) = name.untraded(is_klines).filter(|_| is_bars) {
         return Err(format!(
             "its name says that it contains {what}; bars must be made of trade prices"
         ));

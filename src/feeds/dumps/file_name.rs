@@ -116,8 +116,9 @@ impl FileName {
     /// Returns the kind of the series if its prices are not trade prices.
     ///
     /// The kind follows from the words of the file name, one alone or two together, or from the name of a folder. A folder
-    /// `index` may be any, and so may one that is a person's.
-    pub(crate) fn untraded(&self) -> Option<&'static str> {
+    /// `index` may be any, and so may one that is a person's. A folder with a short name such as `mark` counts if it is that of
+    /// the file, unless `states_trades`: the rows of the file say by themselves whether they are of trades.
+    pub(crate) fn untraded(&self, states_trades: bool) -> Option<&'static str> {
         let words: Vec<&str> = self.words().collect();
         let is_coin = |at: usize| {
             let next: Option<&&str> = words.get(at + 1);
@@ -135,8 +136,9 @@ impl FileName {
             folders.iter().enumerate().find_map(|(at, folder)| {
                 let above = at.checked_sub(1).and_then(|above| folders.get(above));
                 let is_short = folder.len() < "indexprice".len();
-                let is_ignored = is_any(folder)
-                    || is_short && (at != last || above.is_some_and(|above| is_any(above)));
+                let is_home = above.is_some_and(|above| is_any(above));
+                let is_ignored =
+                    is_any(folder) || is_short && (at != last || is_home || states_trades);
                 untraded(folder).filter(|_| !is_ignored)
             })
         })
@@ -405,7 +407,7 @@ mod tests {
             ("/data/index/BTCUSDT-1m-2024-01.zip", None),
             ("BTC_USDT_USDT-5m-futures.json", None),
         ] {
-            assert_eq!(FileName::new(name, None).untraded(), what, "{name}");
+            assert_eq!(FileName::new(name, None).untraded(false), what, "{name}");
         }
     }
 
