@@ -134,6 +134,7 @@ fn arrow_cell(array: &ArrayRef, row: usize) -> InputCell<'_> {
         DataType::Float16 => InputCell::Single(number::<Float16Type>(array, row).into()),
         DataType::Float32 => InputCell::Single(number::<Float32Type>(array, row)),
         DataType::Float64 => InputCell::Float(number::<Float64Type>(array, row)),
+        DataType::Boolean => InputCell::Other(array.as_boolean().value(row).to_string().into()),
         DataType::Int8 => InputCell::Int(number::<Int8Type>(array, row).into()),
         DataType::Int16 => InputCell::Int(number::<Int16Type>(array, row).into()),
         DataType::Int32 => InputCell::Int(number::<Int32Type>(array, row).into()),

@@ -19,6 +19,7 @@ mod cells;
 pub(crate) mod column_names;
 mod market_tables;
 mod observed;
+mod price_types;
 mod quote_rates;
 mod raw_table;
 mod reading;
@@ -37,6 +38,7 @@ pub(crate) use market_tables::{
     MarketTableFault, ObservedMarket, RawMarketTables, TableOptions, observe,
 };
 pub(crate) use observed::{observed_bars, observed_interest, observed_orders};
+pub(crate) use price_types::untraded;
 pub use quote_rates::QuoteRates;
 pub(crate) use raw_table::{ColumnFault, RawTable, TableKind};
 pub(crate) use reading::{

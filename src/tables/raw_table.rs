@@ -1,7 +1,7 @@
 //! Input tables: named columns of unconverted cells, looked up by accepted names.
 
 use crate::tables::cells::InputCells;
-use crate::tables::column_names::{column_of_trades, known, means, names_of, plain_name};
+use crate::tables::column_names::{column_of_trades, confirms, known, means, names_of, plain_name};
 
 /// The kinds of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,7 +111,7 @@ impl RawTable {
             .filter(|(name, _)| is_plain(name))
             .map(|(name, _)| name.clone())
             .collect();
-        let columns: Vec<(String, InputCells)> = columns
+        let columns: Vec<(String, InputCells)> = with_close(columns)
             .into_iter()
             .filter(|(name, _)| is_plain(name) || !plain.contains(&plain_name(name)))
             .map(|(name, cells)| (plain_name(&name), cells))
@@ -131,7 +131,7 @@ impl RawTable {
                 other == name || is_alias && known(other) == Some(column)
             });
             let meant: Vec<&str> = meant.map(|(name, _)| name.as_str()).collect();
-            if meant.len() > 1 {
+            if meant.len() > 1 && !confirms(column) {
                 return Err(ColumnFault {
                     column,
                     message: format!("is given twice ({})", meant.join(", ")),
@@ -185,16 +185,17 @@ impl RawTable {
             let found = self.columns.iter().find(|(name, _)| name == wanted);
             found.map(|(_, cells)| cells)
         };
-        by(name)
-            .or_else(|| {
-                let names = names_of(name)?;
-                names.iter().skip(1).find_map(|alias| by(alias))
-            })
-            .or_else(|| {
-                let mut columns = self.columns.iter();
-                let found = columns.find(|(other, _)| means(other, name));
-                found.map(|(_, cells)| cells)
-            })
+        let found = by(name).or_else(|| {
+            let names = names_of(name)?;
+            names.iter().skip(1).find_map(|alias| by(alias))
+        });
+        // The open of a row is its time if it has no other.
+        let opens = || by("open_time").filter(|_| name == "timestamp");
+        found.or_else(opens).or_else(|| {
+            let mut columns = self.columns.iter();
+            let found = columns.find(|(other, _)| means(other, name));
+            found.map(|(_, cells)| cells)
+        })
     }
 
     /// The columns that state the same as the column `name`, which [`get`](Self::get) returns.
@@ -243,4 +244,20 @@ impl RawTable {
             message: format!("is missing{or}{there}"),
         }
     }
+}
+
+/// Names the close of the bars of Binance's socket, a column `T` beside the open `t` or another time.
+fn with_close(mut columns: Vec<(String, InputCells)>) -> Vec<(String, InputCells)> {
+    let has = |column: &str| {
+        let mut names = columns.iter();
+        names.any(|(name, _)| name != "T" && known(&name.trim().to_lowercase()) == Some(column))
+    };
+    if has("high") && (has("timestamp") || has("opens_at")) && !has("closes_at") {
+        for (name, _) in &mut columns {
+            if name == "T" {
+                "closes_at".clone_into(name);
+            }
+        }
+    }
+    columns
 }

@@ -233,7 +233,7 @@ impl<'a> Conversion<'a> {
             read_times(&mut found, &mut faults);
         }
         let is_order_price = average_or_order(&mut found);
-        self.coins_of_coin_margined(&mut found);
+        self.name_coins(&mut found);
         let mut skipped = Vec::new();
         if layout.format == Format::HyperliquidFills {
             skipped = skipped_fills(&found, rows);
@@ -321,33 +321,27 @@ impl<'a> Conversion<'a> {
         faults
     }
 
-    /// Replaces the amount of coin-margined contracts of Binance by the column that has their coins.
-    fn coins_of_coin_margined(&self, found: &mut Vec<(String, InputCells)>) {
+    /// Names the column that has the coins of coin-margined contracts of Binance, and the quote currency of others.
+    fn name_coins(&self, found: &mut Vec<(String, InputCells)>) {
         let layout = self.table.layout;
-        let exchange = self.defaults.exchange.as_deref();
-        if layout.amount != AmountMeaning::Binance || exchange != Some("binance") {
-            return;
-        }
         let Some(place) = found.iter().position(|(name, _)| name == "coins") else {
             return;
         };
-        let (_, coins) = found.swap_remove(place);
-        let names = ["volume", "open_interest"];
-        let symbols = found.iter().position(|(name, _)| name == "symbol");
-        let of_row = |row: usize| {
-            if let Some((_, cells)) = symbols.and_then(|place| found.get(place)) {
-                return coin_margined(&text(&cells.at(row))).is_some();
+        let is_binance = self.defaults.exchange.as_deref() == Some("binance");
+        let symbol = self.defaults.symbol.as_deref();
+        let is_coin_margined = symbol.is_some_and(|symbol| coin_margined(symbol).is_some());
+        let ours = match layout.format.kind() {
+            TableKind::OpenInterest => "open_interest_value",
+            _ if is_binance && is_coin_margined => "home_notional",
+            // Binance's volumes are in coins.
+            _ if is_binance => {
+                found.swap_remove(place);
+                return;
             }
-            let symbol = self.defaults.symbol.as_deref();
-            symbol.is_some_and(|symbol| coin_margined(symbol).is_some())
+            _ => "quote_volume",
         };
-        let are: Vec<bool> = (0..coins.len()).map(of_row).collect();
-        if are.contains(&true)
-            && let Some((_, cells)) = found
-                .iter_mut()
-                .find(|(name, _)| names.contains(&name.as_str()))
-        {
-            *cells = chosen(&are, &coins, cells);
+        if let Some((name, _)) = found.get_mut(place) {
+            ours.clone_into(name);
         }
     }
 
@@ -537,14 +531,18 @@ impl<'a> Conversion<'a> {
             {
                 *at = at.back(interval);
             }
+        }
+        // The bars of a file end with those that were open when it was written.
+        let last = bars.timestamp.iter().max().copied().unwrap_or_default();
+        for (row, place) in read.places.iter().enumerate() {
             let at = bars.timestamp.get(row).copied().unwrap_or_default();
             let interval = bars.interval.get(row).copied().flatten();
             if let (Some(written), Some(interval)) = (self.written_at, interval)
                 && at <= written
-                && written < at.on(interval)
+                && written.max(last) < at.on(interval)
             {
                 let reason = "the bar was still open when the file was written".to_owned();
-                faults.insert(place, ("timestamp", reason, at.to_string()));
+                faults.insert(*place, ("timestamp", reason, at.to_string()));
             }
         }
         if layout.amount == AmountMeaning::Usd {
@@ -612,6 +610,7 @@ impl<'a> Conversion<'a> {
         readings.exchange = self.own_exchanges(&found, &read.places, faults, false);
         let is_ticker = layout.format == Format::TardisDerivativeTicker;
         let mut coins = DecimalColumn::with_capacity(read.places.len());
+        let mut in_usd: Vec<usize> = Vec::new();
         for (row, place) in read.places.iter().enumerate() {
             let amount = readings.open_interest.get(row).unwrap_or_default();
             let contract = found.1.get(row).unwrap_or_default();
@@ -629,7 +628,14 @@ impl<'a> Conversion<'a> {
                 let price = exact_cell(&table.get(name)?.at(*place))?;
                 (price > Decimal::ZERO).then_some(price)
             });
-            let made = market.map(|market| market.unit.amounts(amount, price.unwrap_or_default()));
+            let made = market.map(|market| match (market.unit, price) {
+                // Without a price, bars convert the USD later.
+                (UnitSize::Usd(worth), None) => {
+                    in_usd.push(*place);
+                    UnitSize::Coins(worth).amounts(amount, Decimal::ONE)
+                }
+                (unit, price) => unit.amounts(amount, price.unwrap_or_default()),
+            });
             match made {
                 Ok(Ok((made, _))) => coins.push(made),
                 Ok(Err(why)) => {
@@ -646,6 +652,16 @@ impl<'a> Conversion<'a> {
             }
         }
         readings.open_interest = coins.into();
+        let is_other =
+            |place: &&usize| !faults.contains_key(place) && in_usd.binary_search(place).is_err();
+        readings.in_usd = !in_usd.is_empty() && !read.places.iter().any(|place| is_other(&place));
+        if !readings.in_usd {
+            for place in in_usd {
+                let reason =
+                    "is in USD, and other readings are in coins; a column mark_price converts it";
+                faults.insert(place, ("open_interest", reason.to_owned(), String::new()));
+            }
+        }
         unchanged
     }
 }
@@ -664,6 +680,10 @@ fn unit(table: &FileTable, name: &FileName, exchange: Option<&str>) -> AmountUni
         AmountMeaning::Binance if kind == TableKind::Orders && layout.exchange.is_none() => {
             AmountUnit::Published
         }
+        AmountMeaning::Binance if kind == TableKind::Orders => AmountUnit::Base,
+        // The amounts of Binance's other contracts are in coins; other exchanges write the same files.
+        AmountMeaning::Binance if exchange == Some("binance") => AmountUnit::Published,
+        AmountMeaning::Binance => AmountUnit::Unstated,
         // Amounts of the other formats are converted to coins here.
         _ => AmountUnit::Base,
     }

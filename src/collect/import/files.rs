@@ -32,8 +32,8 @@ enum Kind {
     /// A file of columns with this content.
     Columns(FileContent),
     Packed,
-    /// The member of a zip archive with this index.
-    Zip(usize),
+    /// The member of a zip archive with this index, and its time.
+    Zip(usize, Option<Millis>),
 }
 
 /// Why a file could not be opened.
@@ -93,13 +93,17 @@ pub(crate) fn sources(path: &Path, shown: &str) -> Result<Vec<FileSource>, Unope
         _ => return Ok(vec![one(Kind::Plain)]),
     }
     let file = File::open(path).map_err(|why| unopened(&why))?;
-    let archive = ZipArchive::new(BufReader::new(file)).map_err(|why| unopened(&why))?;
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|why| unopened(&why))?;
     let mut members = Vec::new();
     for place in 0..archive.len() {
-        let Some(member) = archive.name_for_index(place) else {
-            continue;
+        let (member, written_at) = {
+            let member = archive.by_index_raw(place).map_err(|why| unopened(&why))?;
+            let written_at = member
+                .last_modified()
+                .and_then(|at| Millis::read_iso(&at.to_string()));
+            let name = member.name().map_err(|why| unopened(&why))?.into_owned();
+            (name, written_at)
         };
-        let member = member.map_err(|why| unopened(&why))?;
         if member == WORKBOOK {
             let message = "it is an Excel workbook, which is not read; save the sheet as CSV";
             return Err(unopened(&message));
@@ -110,7 +114,7 @@ pub(crate) fn sources(path: &Path, shown: &str) -> Result<Vec<FileSource>, Unope
         members.push(FileSource {
             name: FileName::new(shown, Some(&member)),
             path: path.to_owned(),
-            kind: Kind::Zip(place),
+            kind: Kind::Zip(place, written_at),
         });
     }
     if members.is_empty() {
@@ -146,8 +150,11 @@ impl FileSource {
         matches!(self.kind, Kind::Plain) && last().is_ok_and(|byte| byte != b'\n')
     }
 
-    /// When the file was written last.
+    /// When the file was written last. The time of a member of a zip archive has no time zone and is taken as UTC.
     pub(crate) fn written_at(&self) -> Option<Millis> {
+        if let Kind::Zip(_, written_at) = self.kind {
+            return written_at;
+        }
         let modified = fs::metadata(&self.path).ok()?.modified().ok()?;
         let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
         i64::try_from(since.as_millis()).ok().map(Millis)
@@ -164,7 +171,7 @@ impl FileSource {
             return Ok(rows.map(|rows| work(FileRows::Columns(Box::new(rows)))));
         }
         let file = File::open(&self.path).map_err(|why| unopened(&why))?;
-        let Kind::Zip(place) = self.kind else {
+        let Kind::Zip(place, _) = self.kind else {
             let bytes: Box<dyn Read> = Box::new(file);
             let bytes = match self.kind {
                 Kind::Packed => unpacked(bytes),

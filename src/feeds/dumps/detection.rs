@@ -113,7 +113,9 @@ pub(crate) fn detect(
         None => format!("{why}; formats: {}", Format::spellings()),
     })?;
     let is_bars = found.layout.format.kind() == TableKind::Bars;
-    if let Some(what) = name.untraded().filter(|_| is_bars) {
+    // Klines of other prices have a volume of 0.
+    let is_klines = found.layout.format == Format::BinanceKlines;
+    if let Some(what) = name.untraded(is_klines).filter(|_| is_bars) {
         return Err(format!(
             "its name says that it contains {what}; bars must be made of trade prices"
         ));
@@ -221,32 +223,39 @@ fn known_layout(
     Ok(Some(layout))
 }
 
+/// Columns of programs that contradict or confirm those of `klines`.
+const OF_PROGRAMS: [&str; 5] = [
+    "base_volume",
+    "volume_usd",
+    "interval",
+    "is_closed",
+    "price_type",
+];
+
 fn of_layout(layout: &Layout, header: &[String]) -> FileTable {
     let columns = layout.columns.iter().filter_map(|(name, theirs)| {
         let found = place(header, theirs)?;
         Some(((*name).to_owned(), found))
     });
+    let mut columns: Vec<(String, usize)> = columns.collect();
+    // Programs add columns to the format.
+    if layout.format == Format::BinanceKlines {
+        for (found, name) in header.iter().enumerate() {
+            let is_taken = columns.iter().any(|(_, place)| *place == found);
+            if !is_taken && column_of(name).is_some_and(|column| OF_PROGRAMS.contains(&column)) {
+                columns.push((name.clone(), found));
+            }
+        }
+    }
     FileTable {
         layout: *layout,
-        columns: columns.collect(),
+        columns,
         header: header.to_vec(),
     }
 }
 
-/// The columns that tell the open of a bar, before any other time of its row.
-const OPENS: &[&str] = &[
-    "open_time",
-    "opentime",
-    "candle_start",
-    "candle_begin_time",
-    "start_time",
-    "starttime",
-    "bucket_start",
-];
-
 /// The file as a table with common names.
 pub(super) fn of_table(format: Format, header: &[String]) -> FileTable {
-    let kind = format.kind();
     let mut columns: Vec<(String, usize)> = Vec::new();
     for (place, name) in header.iter().enumerate() {
         if column_of(name).is_some() {
@@ -259,9 +268,6 @@ pub(super) fn of_table(format: Format, header: &[String]) -> FileTable {
             columns.push((ours.to_owned(), found));
         }
     };
-    if kind == TableKind::Bars {
-        replace("timestamp", place(header, OPENS));
-    }
     let mut layout = Layout { format, ..TABLE };
     match format {
         Format::ForceOrders => layout.side = SideMeaning::Order,
@@ -282,10 +288,6 @@ pub(super) fn of_table(format: Format, header: &[String]) -> FileTable {
             });
             columns.extend(place(header, names::CLOSE).map(|place| (amount.to_owned(), place)));
         }
-        // A file with both has one reading in two units.
-        Format::OpenInterest => {
-            columns.retain(|(name, _)| column_of(name) != Some("open_interest_usd"));
-        }
         _ => {}
     }
     FileTable {
@@ -302,11 +304,11 @@ fn meant(name: &FileName, header: &[String]) -> BTreeSet<&'static str> {
     if meant.contains("coin") || name.symbol_or_given().is_some() {
         meant.insert("symbol");
     }
-    if place(header, OPENS).is_some() {
-        meant.insert("timestamp");
-    }
     // What the rules of tables read in place of other columns.
     for (read, other) in [
+        ("opens_at", "timestamp"),
+        ("base_volume", "volume"),
+        ("open_interest_coins", "open_interest"),
         ("position_side", "side"),
         ("home_notional", "qty"),
         ("base_value", "qty"),

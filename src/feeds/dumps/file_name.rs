@@ -1,11 +1,7 @@
 //! The information in a file name: contract, bar interval, exchange and date.
 
 use crate::model::{Millis, Symbol, is_coin, is_dollar, is_quote, known_exchange, read_span};
-
-/// Maximum length in bytes of a folder name that is ignored.
-///
-/// A longer name may state the kind of series. A short name such as "index" may be the name of any folder.
-const MARKED: usize = 12;
+use crate::tables::untraded;
 
 /// File extensions that say nothing about the rows of a file.
 const ENDINGS: [&str; 19] = [
@@ -19,28 +15,15 @@ const PREFIXES: [&str; 14] = [
     "cm", "data", "history",
 ];
 
-/// Words that mark series of prices that are not trade prices.
-///
-/// Such series have the same columns as bars. The second value describes the series.
-const NO_TRADES: [(&str, &str); 13] = [
-    ("mark", MARK),
-    ("markprice", MARK),
-    ("markpriceklines", MARK),
-    ("index", INDEX),
-    ("indexprice", INDEX),
-    ("indexpriceklines", INDEX),
-    ("premium", PREMIUM),
-    ("premiumindex", PREMIUM),
-    ("premiumindexklines", PREMIUM),
-    ("premiumprice", PREMIUM),
-    ("fundingrate", FUNDING),
-    ("fundingrates", FUNDING),
-    ("funding", FUNDING),
+/// Prefixes of Kraken's contracts, which belong to the symbol.
+const KRAKEN: [&str; 4] = ["PF", "PI", "FI", "FF"];
+/// Words of contracts that end, and of options.
+const EXPIRIES: [&str; 4] = ["CW", "NW", "CQ", "NQ"];
+const RIGHTS: [&str; 2] = ["C", "P"];
+const QUARTERS: [(&str, &str); 2] = [("CURRENT", "CQ"), ("NEXT", "NQ")];
+const MONTHS: [&str; 12] = [
+    "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
 ];
-const MARK: &str = "the mark price";
-const INDEX: &str = "an index price";
-const PREMIUM: &str = "a premium index";
-const FUNDING: &str = "funding rates";
 
 /// A file name, split into the parts that identify the contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,19 +85,22 @@ impl FileName {
     /// Returns the symbol that the name has next to the bar interval.
     ///
     /// A word is a symbol if it is a pair, or a well-known coin; other words say nothing. The rules cover the names of
-    /// freqtrade and other common names. `BTC_USDT_USDT-5m-futures` gives the perpetual contract `BTC/USDT:USDT`, and
-    /// `btc_5m_candles` gives the coin `BTC`.
+    /// freqtrade and other common names. `BTC_USDT_USDT-5m-futures` gives the perpetual contract `BTC/USDT:USDT`,
+    /// `btc_5m_candles` gives the coin `BTC`, and `BTC-29MAR24-50000-C_5m` an option. Numbers after the length of the bars
+    /// are days of the rows.
     #[must_use]
     pub fn symbol(&self) -> Option<String> {
         let words: Vec<&str> = self.words().collect();
         let end = words.iter().position(|word| is_length(word))?;
         let (before, after) = words.split_at_checked(end)?;
-        symbol_among(before).or_else(|| symbol_among(after.get(1..)?))
+        let symbol = symbol_among(before, true).or_else(|| symbol_among(after.get(1..)?, false));
+        symbol.map(|symbol| self.of_market(symbol))
     }
 
     /// The contract of a Binance file that [`contract`](Self::contract) has, or that the caller gives.
     pub(crate) fn contract_or_given(&self) -> Option<String> {
-        self.contract().or_else(|| self.given.clone())
+        let contract = self.contract().map(|contract| self.of_market(contract));
+        contract.or_else(|| self.symbol_or_given())
     }
 
     /// The symbol that [`symbol`](Self::symbol) has, or that the caller gives.
@@ -144,20 +130,59 @@ impl FileName {
 
     /// Returns the kind of the series if its prices are not trade prices.
     ///
-    /// The kind follows from the file name or from a folder name of Binance's public files.
-    pub(crate) fn untraded(&self) -> Option<&'static str> {
-        let known = |word: &str| {
-            let found = NO_TRADES
-                .iter()
-                .find(|(name, _)| word.eq_ignore_ascii_case(name));
-            found.map(|(_, what)| *what)
+    /// The kind follows from the words of the file name, one alone or two together, or from the name of a folder. A folder
+    /// `index` may be any, and so may one that is a person's. A folder with a short name such as `mark` counts if it is that of
+    /// the file, unless `states_trades`: the rows of the file say by themselves whether they are of trades.
+    pub(crate) fn untraded(&self, states_trades: bool) -> Option<&'static str> {
+        let words: Vec<&str> = self.words().collect();
+        let is_coin = |at: usize| {
+            let next: Option<&&str> = words.get(at + 1);
+            at == 0 && next.is_some_and(|next| is_quote(&next.to_uppercase()))
         };
-        let folders = self.shown.split(['/', '\\', ':']);
-        let by_folder = folders
-            .filter(|folder| folder.len() > MARKED)
-            .find_map(known);
-        // The first word is skipped because it is a coin.
-        by_folder.or_else(|| self.words().skip(1).find_map(known))
+        let by_word = (0..words.len()).find_map(|at| {
+            let one = untraded(words.get(at)?).filter(|_| !is_coin(at));
+            one.or_else(|| untraded(&words.get(at..at + 2)?.concat()))
+        });
+        by_word.or_else(|| {
+            let folders = self.folders();
+            let homes = ["home", "users", "index"];
+            let is_any = |name: &str| homes.iter().any(|home| name.eq_ignore_ascii_case(home));
+            let last = folders.len().saturating_sub(1);
+            folders.iter().enumerate().find_map(|(at, folder)| {
+                let above = at.checked_sub(1).and_then(|above| folders.get(above));
+                let is_short = folder.len() < "indexprice".len();
+                let is_home = above.is_some_and(|above| is_any(above));
+                let is_ignored =
+                    is_any(folder) || is_short && (at != last || is_home || states_trades);
+                untraded(folder).filter(|_| !is_ignored)
+            })
+        })
+    }
+
+    /// Whether the name or a folder says that the market is a spot market.
+    fn is_spot(&self) -> bool {
+        let is = |word: &&str| word.eq_ignore_ascii_case("spot");
+        self.folders().iter().any(is) || self.words().any(|word| is(&word))
+    }
+
+    /// A symbol of a spot market in a form that says so: `BTC/USDT`.
+    fn of_market(&self, symbol: String) -> String {
+        if !self.is_spot() || symbol.contains(':') {
+            return symbol;
+        }
+        let read = Symbol::read(&symbol);
+        let pair = read.as_ref().and_then(|read| {
+            let quote = read.quote()?;
+            Some(format!("{}/{quote}", read.name().strip_suffix(quote)?))
+        });
+        pair.unwrap_or(symbol)
+    }
+
+    /// The folders of the file, from the outermost on.
+    fn folders(&self) -> Vec<&str> {
+        let mut folders: Vec<&str> = self.shown.split(['/', '\\', ':']).collect();
+        folders.pop();
+        folders
     }
 
     /// Returns the bar interval in the name, in milliseconds.
@@ -198,37 +223,68 @@ impl FileName {
     }
 }
 
-/// The symbol that some words of a file name contain.
-fn symbol_among(mut words: &[&str]) -> Option<String> {
+/// The symbol that some words of a file name contain. `are_before` is whether they precede the length of the bars.
+fn symbol_among(mut words: &[&str], are_before: bool) -> Option<String> {
     while let [first, rest @ ..] = words
         && is_prefix(first, rest)
     {
         words = rest;
     }
     let upper: Vec<String> = words.iter().map(|word| word.to_uppercase()).collect();
-    (0..upper.len()).find_map(|at| symbol_at(upper.get(at..)?))
+    (0..upper.len()).find_map(|at| symbol_at(upper.get(at..)?, are_before))
 }
 
-/// The symbol with which words in upper case begin.
-fn symbol_at(words: &[String]) -> Option<String> {
+/// The symbol with which words in upper case begin, with its expiry if it has one.
+fn symbol_at(words: &[String], are_before: bool) -> Option<String> {
+    if let [prefix, pair, ..] = words
+        && KRAKEN.contains(&prefix.as_str())
+        && names_market(pair)
+    {
+        let expiry = expiry(words.get(2..)?, are_before);
+        return Some(format!("{prefix}_{pair}{expiry}"));
+    }
+    let (symbol, rest) = pair_at(words)?;
+    Some(symbol + &expiry(rest, are_before))
+}
+
+/// The expiry, strike and right of a contract that words after its pair say, each after a `-`; empty if there is none.
+fn expiry(words: &[String], are_before: bool) -> String {
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_day = |word: &str| is_number(word) && [6, 8].contains(&word.len()) && are_before;
+    let is_month = |word: &str| {
+        let mut split = MONTHS.iter().filter_map(|month| word.split_once(month));
+        split.any(|(day, year)| {
+            is_number(day) && (1..=2).contains(&day.len()) && is_number(year) && year.len() == 2
+        })
+    };
+    let is_expiry = |word: &str| is_day(word) || is_month(word) || EXPIRIES.contains(&word);
+    let named = words.iter().enumerate().map(|(at, word)| {
+        let is_quarter = words.get(at + 1).is_some_and(|next| next == "QUARTER");
+        let quarter = QUARTERS.iter().find(|(name, _)| is_quarter && name == word);
+        quarter.map_or(word.as_str(), |(_, code)| *code)
+    });
+    let is_part = |word: &&str| is_number(word) || is_expiry(word) || RIGHTS.contains(word);
+    let named: Vec<&str> = named.take_while(is_part).collect();
+    if !named.iter().any(|word| is_expiry(word)) {
+        return String::new();
+    }
+    named.iter().map(|word| format!("-{word}")).collect()
+}
+
+/// The pair with which words in upper case begin, and the words after it.
+fn pair_at(words: &[String]) -> Option<(String, &[String])> {
     let (first, rest) = words.split_first()?;
     let is_known = Symbol::read(first).is_some_and(|symbol| is_coin(symbol.coin()));
     let is_pair = |quote: &str| is_dollar(quote) || is_known && is_quote(quote);
     let Some((quote, rest)) = rest.split_first().filter(|(quote, _)| is_pair(quote)) else {
-        return names_market(first).then(|| first.clone());
+        return names_market(first).then(|| (first.clone(), rest));
     };
     // The settlement currency follows the pair, and the delivery date follows the settlement currency.
-    let Some((settled, rest)) = rest
-        .split_first()
-        .filter(|(settled, _)| *settled == first || is_quote(settled))
-    else {
-        return Some(format!("{first}/{quote}"));
-    };
-    let is_day = |word: &&String| word.len() == 6 && word.bytes().all(|byte| byte.is_ascii_digit());
-    Some(match rest.first().filter(is_day) {
-        Some(day) => format!("{first}/{quote}:{settled}-{day}"),
-        None => format!("{first}/{quote}:{settled}"),
-    })
+    let settled = rest.split_first();
+    match settled.filter(|(settled, _)| *settled == first || is_quote(settled)) {
+        Some((settled, rest)) => Some((format!("{first}/{quote}:{settled}"), rest)),
+        None => Some((format!("{first}/{quote}"), rest)),
+    }
 }
 
 /// Whether a word names a market: a pair in USD, a pair of a well-known coin, or a well-known coin.
@@ -321,6 +377,14 @@ mod tests {
             ("candles_5m_BTCUSDT.csv", Some("BTCUSDT")),
             ("2024_my_ETH-USDC_1h.csv", Some("ETH/USDC")),
             ("FOOUSDT_1h.csv", Some("FOOUSDT")),
+            ("PF_XBTUSD_5m.csv", Some("PF_XBTUSD")),
+            ("BTC-29MAR24-50000-C_5m.csv", Some("BTC-29MAR24-50000-C")),
+            ("BTC-USDT-240329-5m.json", Some("BTC/USDT-240329")),
+            ("BTCUSDT_240329_5m.csv", Some("BTCUSDT-240329")),
+            ("BTC_CQ_5m.csv", Some("BTC-CQ")),
+            ("BTCUSDT_NEXT_QUARTER_5m.csv", Some("BTCUSDT-NQ")),
+            ("candles_5m_BTCUSDT_20240329.csv", Some("BTCUSDT")),
+            ("spot/BTCUSDT_5m.csv", Some("BTC/USDT")),
             ("5m.csv", None),
             ("data_5m.csv", None),
             ("industry_1d.csv", None),
@@ -337,19 +401,28 @@ mod tests {
     #[test]
     fn series_that_are_not_of_trades_are_known_by_name_and_folder() {
         for (name, what) in [
-            ("ETH_USDT_USDT-8h-funding_rate.json", Some(FUNDING)),
-            ("XRP_USDT_USDT-8h-mark.feather", Some(MARK)),
-            ("SOL_USDT_USDT-1h-premiumIndex.json", Some(PREMIUM)),
-            ("BTC_USDT_USDT-1h-index.parquet", Some(INDEX)),
+            ("ETH_USDT_USDT-8h-funding_rate.json", Some("funding rates")),
+            ("XRP_USDT_USDT-8h-mark.feather", Some("the mark price")),
+            (
+                "SOL_USDT_USDT-1h-premiumIndex.json",
+                Some("a premium index"),
+            ),
+            ("BTC_USDT_USDT-1h-index.parquet", Some("an index price")),
+            ("mark_price_BTCUSDT_1m.csv", Some("the mark price")),
+            ("BTC-USDT_spread_5m.csv", Some("differences of prices")),
+            ("data/mark/BTCUSDT_1m.csv", Some("the mark price")),
+            ("index-price/day/BTCUSDT_1m.csv", Some("an index price")),
             (
                 "um/monthly/markPriceKlines/BTCUSDT/1m/BTCUSDT-1m-2024-01.zip",
-                Some(MARK),
+                Some("the mark price"),
             ),
+            ("/home/mark/BTCUSDT_1m.csv", None),
+            ("mark/data/BTCUSDT_1m.csv", None),
             ("INDEX_USDT-5m.json", None),
             ("/data/index/BTCUSDT-1m-2024-01.zip", None),
             ("BTC_USDT_USDT-5m-futures.json", None),
         ] {
-            assert_eq!(FileName::new(name, None).untraded(), what, "{name}");
+            assert_eq!(FileName::new(name, None).untraded(false), what, "{name}");
         }
     }
 

@@ -72,6 +72,16 @@ pub(super) fn bare_header(first: &[String]) -> Option<&'static [&'static str]> {
     (first.len() == KLINES.len() && numbers()).then_some(&KLINES)
 }
 
+/// Columns of `klines`, as the exchange and as programs write them.
+const OPEN_TIME: Names = &["open_time", "open time"];
+const CLOSE_TIME: Names = &["close_time", "close time"];
+const QUOTE_VOLUME: Names = &[
+    "quote_volume",
+    "quote_asset_volume",
+    "quote asset volume",
+    "base_asset_volume",
+];
+
 const FILLED: Names = &[
     "order_filled_accumulated_quantity",
     "order_last_accumulated_quantity",
@@ -146,8 +156,8 @@ pub(crate) const LAYOUTS: &[Layout] = &[
         format: Format::BinanceKlines,
         writer: "Binance's klines",
         needs: &[
-            &["open_time"],
-            &["close_time"],
+            OPEN_TIME,
+            CLOSE_TIME,
             &["open"],
             &["high"],
             &["low"],
@@ -155,15 +165,18 @@ pub(crate) const LAYOUTS: &[Layout] = &[
             &["volume"],
         ],
         columns: &[
-            ("timestamp", &["open_time"]),
-            ("last_instant", &["close_time"]),
+            ("timestamp", OPEN_TIME),
+            ("last_instant", CLOSE_TIME),
             ("open", &["open"]),
             ("high", &["high"]),
             ("low", &["low"]),
             ("close", &["close"]),
             ("volume", &["volume"]),
-            ("coins", &["quote_volume", "base_asset_volume"]),
-            ("trades", &["count", "number_of_trades", "trades"]),
+            ("coins", QUOTE_VOLUME),
+            (
+                "trades",
+                &["count", "number_of_trades", "number of trades", "trades"],
+            ),
         ],
         clock: Clock::AnyEpoch,
         amount: AmountMeaning::Binance,
@@ -388,8 +401,9 @@ pub(crate) const LAYOUTS: &[Layout] = &[
             ("timestamp", &["timestamp"]),
             ("symbol", &["symbol", "pair"]),
             ("open_interest", &["sumopeninterest"]),
+            ("coins", &["sumopeninterestvalue"]),
         ],
-        amount: AmountMeaning::Coins,
+        amount: AmountMeaning::Binance,
         ..TABLE
     },
     // BitMEX' trade/bucketed: the instant is the end of the bin, the volume is in contracts.
@@ -422,7 +436,7 @@ pub(crate) const LAYOUTS: &[Layout] = &[
         amount: AmountMeaning::Coins,
         ..TABLE
     },
-    // freqtrade's candle type open_interest, with coins and USD.
+    // freqtrade's candle type open_interest and ccxt's history, with an amount and its value.
     Layout {
         format: Format::OpenInterest,
         writer: "freqtrade's open interest",
@@ -438,8 +452,11 @@ pub(crate) const LAYOUTS: &[Layout] = &[
                 "open_interest",
                 &["open_interest_amount", "openinterestamount"],
             ),
+            (
+                "open_interest_value",
+                &["open_interest_value", "openinterestvalue"],
+            ),
         ],
-        amount: AmountMeaning::Coins,
         ..TABLE
     },
     Layout {

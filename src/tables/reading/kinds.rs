@@ -8,6 +8,7 @@ use crate::tables::amount_unit::{AmountUnit, ContractSizes};
 use crate::tables::amounts::AmountColumn;
 use crate::tables::raw_table::{ColumnFault, RawTable};
 use crate::tables::reading::column_reader::ColumnReader;
+use crate::tables::reading::stated::StatedAmounts;
 use crate::tables::row_fault::{BLANK, RowFault};
 
 /// Defaults for values that a table leaves out, and requirements on its rows.
@@ -92,6 +93,10 @@ pub(crate) struct BarColumns {
     pub(crate) unit: AmountUnit,
     /// Numbers of trades, if the table has them.
     pub(crate) trades: Option<AmountColumn>,
+    /// Volumes in other units, if the table has them.
+    pub(crate) stated: Option<StatedAmounts>,
+    /// Whether a row says that the bar is not final; empty if no row does.
+    pub(crate) is_open: Vec<bool>,
 }
 
 /// Readings of open interest.
@@ -102,6 +107,8 @@ pub(crate) struct InterestColumns {
     pub(crate) symbol: Labels,
     pub(crate) timestamp: Vec<Millis>,
     pub(crate) open_interest: AmountColumn,
+    /// Amounts in other units, if the table has them.
+    pub(crate) stated: Option<StatedAmounts>,
     /// Whether `open_interest` is in USD. If not, it is in `unit`.
     pub(crate) in_usd: bool,
     pub(crate) unit: AmountUnit,
@@ -136,6 +143,8 @@ impl BarColumns {
             volume: self.volume.take(rows),
             unit: self.unit,
             trades: self.trades.as_ref().map(|trades| trades.take(rows)),
+            stated: self.stated.as_ref().map(|stated| stated.take(rows)),
+            is_open: picked(&self.is_open, rows),
         }
     }
 }
@@ -180,6 +189,7 @@ impl InterestColumns {
             symbol: self.symbol.take(rows),
             timestamp: picked(&self.timestamp, rows),
             open_interest: self.open_interest.take(rows),
+            stated: self.stated.as_ref().map(|stated| stated.take(rows)),
             in_usd: self.in_usd,
             unit: self.unit,
             price: self.price.as_ref().map(|prices| prices.take(rows)),
@@ -286,8 +296,19 @@ fn in_coins(
 ) -> (&'static str, AmountUnit) {
     if table.has("home_notional") {
         ("home_notional", AmountUnit::Base)
+    } else if name == "volume" && !table.has(name) {
+        ("base_volume", AmountUnit::Base)
     } else {
         (name, defaults.unit)
+    }
+}
+
+/// The column of the times at which bars or periods open.
+fn opens(table: &RawTable) -> &'static str {
+    if table.has("opens_at") {
+        "opens_at"
+    } else {
+        "timestamp"
     }
 }
 
@@ -459,16 +480,27 @@ pub(crate) fn read_bars(
     if table.is_nothing() {
         return Ok(Some(ReadRows::default()));
     }
-    require(table, &["timestamp", "open", "high", "low", "close"])?;
-    if !table.has("volume") && !table.has("home_notional") {
+    let opens = opens(table);
+    require(table, &[opens, "open", "high", "low", "close"])?;
+    let volumes = ["volume", "home_notional", "base_volume"];
+    if !volumes.iter().any(|name| table.has(name)) {
         return Err(table.missing("volume", ""));
+    }
+    if table.has("adj_close") {
+        return Err(ColumnFault {
+            column: "volume",
+            message: "is that of Yahoo, because there is a column of adjusted closes: USD of all exchanges, not coins \
+                      of a contract"
+                .to_owned(),
+        });
     }
     let (amounts, unit) = in_coins(table, "volume", defaults);
     require_names(table, defaults)?;
     let mut reader = ColumnReader::new(table, goes_on);
     let exchange = exchanges(&mut reader, defaults);
     let symbol = reader.symbols(defaults.symbol.as_deref());
-    let timestamp = reader.instants("timestamp");
+    reader.check_price_types(table);
+    let timestamp = reader.instants(opens);
     let mut interval = reader.lengths(&timestamp);
     if let Some(length) = defaults.interval {
         for stated in &mut interval {
@@ -487,6 +519,13 @@ pub(crate) fn read_bars(
         trades: table
             .has("trades")
             .then(|| reader.some_decimals("trades", true).0.into()),
+        // A volume in the base currency needs no other one.
+        stated: StatedAmounts::read(
+            table,
+            ["base_volume", "quote_volume", "volume_usd", "amount", ""],
+        )
+        .filter(|_| amounts != "home_notional"),
+        is_open: reader.open_bars(table),
         unit,
         timestamp,
     };
@@ -504,29 +543,15 @@ pub(crate) fn read_interest(
     }
     require_names(table, defaults)?;
     require(table, &["timestamp"])?;
-    let in_usd = table.has("open_interest_usd");
-    match (table.has("open_interest"), in_usd) {
-        (true, true) => {
-            return Err(ColumnFault {
-                column: "open_interest",
-                message: "and \"open_interest_usd\" are both given; give only one of them"
-                    .to_owned(),
-            });
-        }
-        (false, false) => {
-            return Err(table.missing("open_interest", ", and so is \"open_interest_usd\""));
-        }
-        _ => {}
-    }
+    let columns = ["open_interest", "open_interest_coins", "open_interest_usd"];
+    let Some(column) = columns.into_iter().find(|name| table.has(name)) else {
+        return Err(table.missing("open_interest", ", and so is \"open_interest_usd\""));
+    };
+    let in_usd = column == "open_interest_usd";
     let mut reader = ColumnReader::new(table, goes_on);
     let exchange = exchanges(&mut reader, defaults);
     let symbol = reader.symbols(defaults.symbol.as_deref());
     let timestamp = reader.instants("timestamp");
-    let column = if in_usd {
-        "open_interest_usd"
-    } else {
-        "open_interest"
-    };
     let open_interest = reader.amounts(column, defaults.needs_exact);
     let received_at = table
         .has("received_at")
@@ -536,6 +561,16 @@ pub(crate) fn read_interest(
         symbol,
         timestamp,
         open_interest,
+        stated: StatedAmounts::read(
+            table,
+            [
+                "open_interest_coins",
+                "open_interest_value",
+                "open_interest_usd",
+                "",
+                "mark_price",
+            ],
+        ),
         in_usd,
         unit: defaults.unit,
         // In the tables of callers, a column of this name may have another meaning.
@@ -556,10 +591,11 @@ pub(crate) fn read_totals(
         return Ok(Some(ReadRows::default()));
     }
     require_names(table, defaults)?;
-    require(table, &["timestamp", "long_usd", "short_usd"])?;
+    let opens = opens(table);
+    require(table, &[opens, "long_usd", "short_usd"])?;
     let mut reader = ColumnReader::new(table, goes_on);
     let symbol = reader.symbols(defaults.symbol.as_deref());
-    let timestamp = reader.instants("timestamp");
+    let timestamp = reader.instants(opens);
     let columns = TotalColumns {
         symbol,
         interval: reader.lengths(&timestamp),

@@ -6,6 +6,7 @@ mod column_reader;
 mod consistency;
 mod kinds;
 mod positions;
+mod stated;
 mod times;
 
 pub(crate) use column_reader::exact_cell;
@@ -15,3 +16,4 @@ pub(crate) use kinds::{
     take_orders,
 };
 pub(crate) use positions::read_positions;
+pub(crate) use stated::StatedRow;

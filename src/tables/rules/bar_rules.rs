@@ -13,6 +13,7 @@ use crate::tables::row_fault::RowFault;
 use crate::tables::rules::contracts::Resolved;
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
 use crate::tables::rules::spacings::Spacings;
+use crate::tables::rules::stated_volumes::{PriceRange, stated_volume};
 
 /// Minimum price. Products of prices and amounts within [`SMALLEST`] and [`LARGEST`] are finite, and not rounded to
 /// zero.
@@ -39,12 +40,14 @@ impl Judge<'_> {
             mut faults,
         } = read;
         infer_lengths(&mut bars);
+        let series = BarSeries::of(&bars);
         let unknown = self.exchanges(&bars.exchange);
         let contracts = contracts_of(&bars.symbol);
         let exchanges = exchange_names(&bars.exchange);
         let mut admitted: HashMap<(u32, u32), Option<String>> = HashMap::new();
         let mut counted: HashMap<(u32, u32), Result<Counted, &'static str>> = HashMap::new();
         let mut factors = Factors::default();
+        let mut volumes: HashMap<usize, Decimal> = HashMap::new();
         let mut good = Vec::with_capacity(places.len());
         let mut known: HashMap<(u32, &str, Option<i64>, Millis), usize> = HashMap::new();
         let mut repeated = 0;
@@ -77,8 +80,15 @@ impl Judge<'_> {
                     continue;
                 }
             };
-            if let Some(why) = self.bar(&bars, row) {
+            if let Some(why) = self.bar(&bars, row).or_else(|| series.fault(&bars, row)) {
                 fault(why);
+                continue;
+            }
+            if self.is_open(&bars, row) {
+                if self.refuses_open {
+                    let reason = "the bar has not closed yet";
+                    fault(("timestamp", reason.to_owned(), at.to_string()));
+                }
                 continue;
             }
             let exchange = exchanges.get(codes.0 as usize).map_or("", String::as_str);
@@ -119,15 +129,37 @@ impl Judge<'_> {
             let counted = counted
                 .entry(codes)
                 .or_insert_with(|| self.counted(bars.unit, exchange, contract));
+            let stated = bars.stated.as_ref().zip(bars.volume.get(row));
+            let stated = stated.map(|(stated, volume)| {
+                let range = PriceRange {
+                    low: bars.low.f64(row),
+                    high: bars.high.f64(row),
+                };
+                stated_volume(volume, stated.at(row), *counted, range, rate)
+            });
+            let counted = match stated {
+                Some(Err(why)) => Err(why),
+                Some(Ok(Some(units))) => {
+                    volumes.insert(row, units);
+                    Ok(Counted::Base(Decimal::ONE))
+                }
+                _ => *counted,
+            };
             match counted {
-                Ok(counted) => factors.add(row, contract.scale(), rate, *counted),
+                Ok(counted) => factors.add(row, contract.scale(), rate, counted),
                 Err(why) => {
                     let shown = shown(&bars.volume, row);
-                    fault(("volume", (*why).to_owned(), shown));
+                    fault(("volume", why.to_owned(), shown));
                     continue;
                 }
             }
             good.push(row);
+        }
+        if !volumes.is_empty() {
+            bars.volume = bars.volume.map(
+                |row, volume| Some(volumes.get(&row).copied().unwrap_or(volume)),
+                |_, volume| volume,
+            );
         }
         factors.apply(&mut bars);
         bars.symbol = coins_of(&bars.symbol, &contracts);
@@ -154,12 +186,8 @@ impl Judge<'_> {
             let reason = "not a bar length; allowed: a positive whole number of minutes";
             return Some(("interval", reason.to_owned(), format!("{interval} ms")));
         }
-        if let Some((reason, shown)) = self.time(at).or_else(|| self.time(at.on(interval))) {
+        if let Some((reason, shown)) = self.time(at) {
             return Some(("timestamp", reason.to_owned(), shown));
-        }
-        if self.closed_by.is_some_and(|now| at.on(interval) > now) {
-            let reason = "the bar has not closed yet";
-            return Some(("timestamp", reason.to_owned(), at.to_string()));
         }
         let prices = [
             ("open", &bars.open),
@@ -204,6 +232,78 @@ impl Judge<'_> {
         if volume == 0.0 && trades.is_some_and(|trades| trades > 0.0) {
             let reason = "is 0 although the bar counts trades: bars of mark, index or premium prices are not trade \
                           bars";
+            return Some(("volume", reason.to_owned(), shown(&bars.volume, row)));
+        }
+        None
+    }
+}
+
+impl Judge<'_> {
+    /// Whether a bar is not final: by its row, or by this machine's clock.
+    fn is_open(&self, bars: &BarColumns, row: usize) -> bool {
+        let at = bars.timestamp.get(row).copied().unwrap_or_default();
+        let interval = bars.interval.get(row).copied().flatten();
+        bars.is_open.get(row) == Some(&true) || at.on(interval.unwrap_or_default()) > self.now
+    }
+}
+
+/// The bars of one exchange, symbol and length, in the order of the table.
+#[derive(Debug, Default)]
+struct SeriesBars {
+    last: Option<Millis>,
+    /// Number of bars that open before the bar before them closes, and of others.
+    near: usize,
+    far: usize,
+    /// Number of bars in which the price moves.
+    moved: usize,
+    is_traded: bool,
+}
+
+/// Exchange, symbol and length.
+type SeriesKey = (u32, u32, i64);
+
+/// All series of a table.
+#[derive(Debug, Default)]
+struct BarSeries(HashMap<SeriesKey, SeriesBars>);
+
+impl BarSeries {
+    fn key(bars: &BarColumns, row: usize) -> SeriesKey {
+        let code = |names: &Labels| names.codes().get(row).copied().unwrap_or_default();
+        let interval = bars.interval.get(row).copied().flatten();
+        (
+            code(&bars.exchange),
+            code(&bars.symbol),
+            interval.unwrap_or_default(),
+        )
+    }
+
+    fn of(bars: &BarColumns) -> Self {
+        let mut all: HashMap<SeriesKey, SeriesBars> = HashMap::new();
+        for (row, at) in bars.timestamp.iter().enumerate() {
+            let key = Self::key(bars, row);
+            let series = all.entry(key).or_default();
+            if let Some(last) = series.last.replace(*at) {
+                let apart = at.0.abs_diff(last.0);
+                series.near += usize::from(apart > 0 && apart < key.2.unsigned_abs());
+                series.far += usize::from(apart >= key.2.unsigned_abs());
+            }
+            series.is_traded |= bars.volume.f64(row) > 0.0;
+            series.moved += usize::from(bars.low.f64(row) < bars.high.f64(row));
+        }
+        Self(all)
+    }
+
+    /// The fault of a bar of which the series is none of trades, or has another length.
+    fn fault(&self, bars: &BarColumns, row: usize) -> Option<Fault> {
+        let series = self.0.get(&Self::key(bars, row))?;
+        if series.near > series.far {
+            let reason = "longer than the distance between the bars";
+            let interval = bars.interval.get(row).copied().flatten();
+            let shown = format!("{} ms", interval.unwrap_or_default());
+            return Some(("interval", reason.to_owned(), shown));
+        }
+        if !series.is_traded && series.moved > 0 {
+            let reason = "is 0 in all bars although prices move: bars of mark, index or premium prices are not trade bars";
             return Some(("volume", reason.to_owned(), shown(&bars.volume, row)));
         }
         None

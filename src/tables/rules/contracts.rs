@@ -11,6 +11,10 @@ pub(super) struct Resolved {
     pub(super) symbol: Option<Symbol>,
 }
 
+/// Fault reason of bars and open interest of a spot market, which are none of the contract of that name.
+const SPOT: &str =
+    "names a spot market; to use its prices, name the pair with a slash, as BTC/USDT";
+
 /// Reads a symbol.
 pub(super) fn resolve(spelled: &str) -> Resolved {
     Resolved {
@@ -86,6 +90,10 @@ impl Resolved {
     pub(super) fn no_series(&self) -> Option<String> {
         if let Some(why) = self.no_orders() {
             return Some(why);
+        }
+        let mut words = self.spelled.split(|sign: char| !sign.is_alphanumeric());
+        if words.any(|word| word.eq_ignore_ascii_case("spot")) {
+            return Some(SPOT.to_owned());
         }
         match self.symbol.as_ref()?.gives_bars() {
             Err(why @ NotOfCoin::Dated) => Some(why.to_string()),

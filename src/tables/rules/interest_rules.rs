@@ -11,6 +11,7 @@ use crate::tables::reading::{InterestColumns, ReadRows};
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::bar_rules::{LARGEST, another_contract, other_exchange, shown};
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
+use crate::tables::rules::stated_interest::{StatedInterest, stated_interest};
 
 impl Judge<'_> {
     /// Returns the accepted readings, in coins or, if all are, in USD.
@@ -37,6 +38,8 @@ impl Judge<'_> {
         let mut known: HashMap<(u32, &str, Millis), usize> = HashMap::new();
         let mut counted: HashMap<(u32, u32), Result<Counted, &'static str>> = HashMap::new();
         let mut factors: HashMap<usize, Factor> = HashMap::new();
+        // Amounts that other columns of their rows decide.
+        let mut decided: HashMap<usize, Decimal> = HashMap::new();
         // The places in `good` of readings in USD without a price.
         let mut in_usd: Vec<usize> = Vec::new();
         let (mut good, mut repeated) = (Vec::with_capacity(places.len()), 0);
@@ -116,8 +119,30 @@ impl Judge<'_> {
                 let counted = counted
                     .entry(codes)
                     .or_insert_with(|| self.counted(readings.unit, exchange, contract));
+                let stated = readings
+                    .stated
+                    .as_ref()
+                    .zip(readings.open_interest.get(row));
+                let stated = stated.map(|(stated, amount)| {
+                    let rate = self.rate(contract, at);
+                    let rate = rate.unwrap_or(Decimal::ZERO);
+                    let of = (exchange, contract.symbol.as_ref());
+                    stated_interest(amount, stated.at(row), *counted, of, rate)
+                });
+                let counted = match stated {
+                    Some(Err(why)) => Err(why),
+                    Some(Ok(StatedInterest::Units(units))) => {
+                        decided.insert(row, units);
+                        Ok(Counted::Base(Decimal::ONE))
+                    }
+                    Some(Ok(StatedInterest::Usd(usd))) => {
+                        decided.insert(row, usd);
+                        Ok(Counted::Usd(Decimal::ONE))
+                    }
+                    _ => *counted,
+                };
                 let price = readings.price.as_ref().map(|price| price.f64(row));
-                match (*counted, price.filter(|price| *price > 0.0)) {
+                match (counted, price.filter(|price| *price > 0.0)) {
                     (Ok(Counted::Base(size)), _) => {
                         let factor = product(size, Decimal::from(contract.scale()));
                         let factor = factor.unwrap_or(Decimal::MAX);
@@ -161,6 +186,12 @@ impl Judge<'_> {
                 let place = places.get(row).copied().unwrap_or_default();
                 faults.push(RowFault::new(place, column, reason, shown));
             }
+        }
+        if !decided.is_empty() {
+            readings.open_interest = readings.open_interest.map(
+                |row, amount| Some(decided.get(&row).copied().unwrap_or(amount)),
+                |_, amount| amount,
+            );
         }
         convert(&mut readings, &factors);
         readings.symbol = coins_of(&readings.symbol, &contracts);

@@ -22,9 +22,9 @@ pub(crate) type ExchangeCheck<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 /// Applies the rules to the rows of tables.
 pub(crate) struct Judge<'a> {
     /// The time of this machine's clock.
-    now: Millis,
-    /// The instant until which bars must have closed, if they must.
-    pub(super) closed_by: Option<Millis>,
+    pub(super) now: Millis,
+    /// Whether bars that have not closed are faulty. Otherwise they are left out.
+    pub(super) refuses_open: bool,
     /// The latest instant that a row may have.
     pub(super) latest: Millis,
     pub(super) rates: &'a QuoteRates,
@@ -60,7 +60,7 @@ impl<'a> Judge<'a> {
     ) -> Self {
         Self {
             now,
-            closed_by: None,
+            refuses_open: false,
             latest: now.on(AHEAD),
             rates,
             sizes,
@@ -71,10 +71,10 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Refuses bars that have not closed by this machine's clock, as an archive requires.
+    /// Counts bars that have not closed as faults. Otherwise they are left out.
     pub(crate) fn of_closed_bars(self) -> Self {
         Self {
-            closed_by: Some(self.now),
+            refuses_open: true,
             ..self
         }
     }

@@ -7,6 +7,8 @@ mod interest_rules;
 mod judge;
 mod order_rules;
 mod spacings;
+mod stated_interest;
+mod stated_volumes;
 mod total_rules;
 
 pub(crate) use bar_rules::other_length;

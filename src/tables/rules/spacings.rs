@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use crate::model::Millis;
 
 /// Minimum number of equal distances that prove a bar length.
-const ENOUGH: usize = 10;
+const ENOUGH: usize = 3;
+/// Minimum number of distances that prove a bar length if bars are missing.
+const MANY: usize = 10;
 
 /// Hint for messages: how a file can state the length of its bars.
 pub(crate) const HOW: &str =
@@ -22,6 +24,8 @@ pub(crate) struct Spacings<K>(BTreeMap<K, Vec<Millis>>);
 pub(crate) struct Spacing {
     pub(crate) least: i64,
     most: i64,
+    /// The greatest common divisor.
+    step: i64,
     /// The commonest distance. If several are equally common, the smallest of them.
     pub(crate) commonest: i64,
     pairs: usize,
@@ -59,9 +63,10 @@ impl Spacing {
     /// Whether these distances contradict a bar length of `named` milliseconds.
     ///
     /// Missing bars make some distances larger. Larger distances contradict the length only if at least [`ENOUGH`] are
-    /// all equal.
+    /// all equal, or if at least [`MANY`] are multiples of the smallest.
     pub(crate) fn contradicts(self, named: i64) -> bool {
-        let is_regular = self.least == self.most && self.pairs >= ENOUGH;
+        let is_regular = self.least == self.most && self.pairs >= ENOUGH
+            || self.least == self.step && self.pairs >= MANY;
         self.least < named || self.least > named && is_regular
     }
 
@@ -87,12 +92,22 @@ fn counts(mut times: Vec<Millis>) -> BTreeMap<i64, usize> {
     counts
 }
 
+/// The greatest common divisor.
+fn divisor(one: i64, other: i64) -> i64 {
+    if other == 0 {
+        one
+    } else {
+        divisor(other, one % other)
+    }
+}
+
 fn of_counts(counts: &BTreeMap<i64, usize>) -> Option<Spacing> {
     // `max_by_key` returns the last maximum. In reverse sequence this is the smallest of the commonest spacings.
     let (commonest, _) = counts.iter().rev().max_by_key(|(_, count)| **count)?;
     Some(Spacing {
         least: *counts.first_key_value()?.0,
         most: *counts.last_key_value()?.0,
+        step: counts.keys().copied().fold(0, divisor),
         commonest: *commonest,
         pairs: counts.values().sum(),
     })

@@ -126,8 +126,12 @@ impl FileContent {
         if begin.starts_with(b"<!doctype html") || begin.starts_with(b"<html") {
             return Self::Html;
         }
-        if begin.starts_with(b"<?xml") || matches!(begin.as_slice(), [b'<', b'a'..=b'z' | b'!', ..])
-        {
+        // MetaTrader writes names of columns as `<DATE>`.
+        let closed = begin.iter().position(|byte| *byte == b'>');
+        let after = closed.and_then(|closed| begin.get(closed + 1));
+        let is_column = after.is_some_and(|byte| b"\t,;".contains(byte));
+        let is_tag = matches!(begin.as_slice(), [b'<', b'a'..=b'z' | b'!', ..]) && !is_column;
+        if begin.starts_with(b"<?xml") || is_tag {
             return Self::Xml;
         }
         if begin.starts_with(b"version https://git-lfs") {
