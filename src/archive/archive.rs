@@ -10,8 +10,9 @@ use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::gap_status;
 use crate::archive::coverage::liveness;
 use crate::archive::coverage::report;
-use crate::archive::export::{closed_days, snapshot};
+use crate::archive::disk_use;
 use crate::archive::export::merge;
+use crate::archive::export::{closed_days, snapshot};
 use crate::archive::integrity::{relist, verify};
 use crate::archive::journal::database;
 use crate::archive::ledger_files;
@@ -23,7 +24,7 @@ use crate::archive::scan::table_scan;
 use crate::archive::scan::tail;
 use crate::archive::store::store::{GoesOn, Store};
 use crate::archive::{
-    ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart,
+    ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart, DiskSpace,
     ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow, OpenInterestRow,
     OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, Relisted, ResampledBar,
     Scan, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
@@ -830,6 +831,22 @@ impl Archive {
     /// journal or a segment cannot be read.
     pub fn damage(&self) -> Result<Vec<DamagedPart>, ArchiveError> {
         damage_gaps::damage(&self.store)
+    }
+
+    /// Size of the parts of the archive in bytes: files by table, `superseded` files, the `journal`, `raw` frames and
+    /// other folders.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn bytes_by_part(&self) -> Result<BTreeMap<String, u64>, ArchiveError> {
+        disk_use::bytes_by_part(&self.store)
+    }
+
+    /// Size and free space of the archive's disk; `None` if the system does not say.
+    #[must_use]
+    pub fn disk_space(&self) -> Option<DiskSpace> {
+        DiskSpace::of(self.path())
     }
 
     /// Size of the write-ahead log, in bytes; see [`log_bytes`](crate::archive::log_bytes).

@@ -52,6 +52,7 @@ mod clock;
 mod compaction;
 mod coverage;
 mod coverage_log;
+mod disk_use;
 mod error;
 mod export;
 mod files;
@@ -75,12 +76,14 @@ pub use batch::{Acknowledged, Batch};
 pub use catalog::ingests::{IngestOrigin, IngestRow, UndoRow};
 pub use catalog::stats::{ArchiveSummary, ArrivalPosition, KnownCoin};
 pub use compaction::compactor::CompactionReport;
+pub use compaction::retention::{Retained, Retention};
 pub use compaction::supersede::DayCorrection;
 pub use coverage_log::events::{
     Counter, CounterKind, GapOutcome, Measurement, MeasurementKind, TopicGap,
 };
 pub use coverage_log::pending::PendingExchange;
 pub use coverage_log::sessions::{Gap, GapCause, ImportedSession, Session, SessionId};
+pub use disk_use::DiskSpace;
 pub use error::ArchiveError;
 pub use export::batch_file::ParquetBatchWriter;
 pub use export::closed_days::{ArchiveContents, ExportSelection, ExportedFile};

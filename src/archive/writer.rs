@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::archive::Archive;
-use crate::archive::compaction::{compactor, supersede, undo};
+use crate::archive::compaction::{compactor, retention, supersede, undo};
 use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage_log::pending;
 use crate::archive::import::{collected, importer};
@@ -15,7 +15,8 @@ use crate::archive::rows::row::{check_name, check_time};
 use crate::archive::store::write_store::WriteStore;
 use crate::archive::{
     Acknowledged, ArchiveError, Batch, CompactionReport, Completeness, DayCorrection, GoesOn,
-    ImportOutcome, ImportScope, SegmentStep, SessionId, Tables, UndoRow, Verification,
+    ImportOutcome, ImportScope, Retained, Retention, SegmentStep, SessionId, Tables, UndoRow,
+    Verification,
 };
 use crate::model::Millis;
 
@@ -80,6 +81,17 @@ impl Writer {
         done: &mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<CompactionReport, ArchiveError> {
         compactor::compact_observed(&mut self.write, until, done)
+    }
+
+    /// Deletes the rows of whole days that exceed `limits` at the instant `now`.
+    ///
+    /// The rows leave all answers at once. A run at least ten minutes later deletes their files.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if a file cannot be deleted, or the journal cannot be read or written. The next run continues.
+    pub fn retain(&mut self, limits: &Retention, now: Millis) -> Result<Retained, ArchiveError> {
+        retention::retain(&mut self.write, limits, now)
     }
 
     /// Corrects the orders of the day that begins at `day`, in one transaction.

@@ -13,6 +13,7 @@ use crate::collect::clock::AdjustedClock;
 use crate::collect::delivery::delivery::Delivery;
 use crate::collect::environment::Environment;
 use crate::collect::health::coverage;
+use crate::collect::health::disk;
 use crate::collect::health::staleness;
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
@@ -155,6 +156,7 @@ impl Supervisor {
         if !plan.once {
             // In a test environment nothing reads the status, so the coverage is not computed.
             if is_real {
+                tasks.common.spawn(disk::watch(archive.to_owned()));
                 tasks.common.spawn(coverage::watch(
                     venues.clone(),
                     archive.to_owned(),

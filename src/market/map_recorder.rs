@@ -1,4 +1,4 @@
-//! Records in the archive the estimated maps that servers send, without delaying replies.
+//! Records in the archive those estimated maps that servers send and somebody wants to keep, without delaying replies.
 //!
 //! Maps are heatmaps, liquidation maps, key levels and max pain. A thread receives the reply bodies and passes them to
 //! the [`WriteQueue`] of the archive in batches. The queue of bodies is bounded in bytes. A map that does not fit, or
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use crate::archive::{Archive, ArchiveError, Batch, MapRow, WriteQueue};
+use crate::contract::{Arguments, BadQuery, Endpoint, Heatmap, Levels, Liqmap, Maxpain};
 use crate::engine::EstimateBasis;
 use crate::model::Millis;
 
@@ -35,6 +36,82 @@ pub(crate) struct ServedMap {
     pub(crate) body: Bytes,
     pub(crate) explain: Option<EstimateBasis>,
 }
+
+/// A query whose maps are recorded, such as `heatmap?symbol=BTC&range=1d`.
+///
+/// Parameters that it does not name may have any value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedMaps {
+    kind: &'static str,
+    parameters: Vec<(&'static str, String)>,
+}
+
+impl WantedMaps {
+    /// Reads the name of an endpoint of maps, optionally with parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] for another endpoint, or an invalid parameter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::market::WantedMaps;
+    ///
+    /// assert!(WantedMaps::read("heatmap?symbol=BTC&range=1d").is_ok());
+    /// assert!(WantedMaps::read("levels").is_ok());
+    /// assert!(WantedMaps::read("heatmap?range=1s").is_err());
+    /// ```
+    pub fn read(text: &str) -> Result<Self, BadQuery> {
+        let (name, query) = text.split_once('?').unwrap_or((text, ""));
+        let pairs = url::form_urlencoded::parse(query.as_bytes()).into_owned();
+        let pairs: Vec<(String, String)> = pairs.collect();
+        match name.trim_start_matches("/api/") {
+            Heatmap::NAME => Self::of::<Heatmap>(pairs),
+            Liqmap::NAME => Self::of::<Liqmap>(pairs),
+            Levels::NAME => Self::of::<Levels>(pairs),
+            Maxpain::NAME => Self::of::<Maxpain>(pairs),
+            _ => {
+                let names = [Heatmap::NAME, Liqmap::NAME, Levels::NAME, Maxpain::NAME];
+                let allowed = format!(
+                    "{}, each with parameters or without, such as heatmap?symbol=BTC",
+                    names.join(", ")
+                );
+                Err(BadQuery::new(
+                    "maps",
+                    format!("{text:?} is not allowed"),
+                    allowed,
+                ))
+            }
+        }
+    }
+
+    fn of<E: Endpoint>(mut pairs: Vec<(String, String)>) -> Result<Self, BadQuery> {
+        let named: Vec<String> = pairs.iter().map(|(name, _)| name.clone()).collect();
+        // Every endpoint of maps has a symbol, which may be any here.
+        if !named.iter().any(|name| name == SYMBOL) {
+            pairs.push((SYMBOL.to_owned(), "BTC".to_owned()));
+        }
+        let endpoint = E::from_arguments(&Arguments::from_query(pairs, E::PARAMETERS)?)?;
+        let mut parameters = endpoint.to_query();
+        parameters.retain(|(name, _)| named.iter().any(|one| one == name));
+        Ok(Self {
+            kind: E::NAME,
+            parameters,
+        })
+    }
+
+    fn has(&self, map: &ServedMap, query: &[(&'static str, String)]) -> bool {
+        let is_like = |wanted: &(&'static str, String)| match wanted.0 {
+            SYMBOL => wanted.1.eq_ignore_ascii_case(&map.symbol),
+            _ => query.contains(wanted),
+        };
+        self.kind == map.kind && self.parameters.iter().all(is_like)
+    }
+}
+
+/// The parameter of the coin.
+const SYMBOL: &str = "symbol";
 
 /// Counts of recorded and lost maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,11 +151,12 @@ impl MapCounts {
 /// use std::sync::Arc;
 ///
 /// use liqdata::archive::{Archive, GroupCommitWriter};
-/// use liqdata::market::{MapRecorder, Market};
+/// use liqdata::market::{MapRecorder, Market, WantedMaps};
 ///
 /// # let folder = std::env::temp_dir().join(format!("liqdata-maps-doc-{}", std::process::id()));
 /// let keeper = GroupCommitWriter::start(Archive::create_or_open(&folder)?)?;
-/// let maps = Arc::new(MapRecorder::start(&folder, keeper.queue(), 256 << 20)?);
+/// let wanted = vec![WantedMaps::read("heatmap?symbol=BTC")?];
+/// let maps = Arc::new(MapRecorder::start(&folder, keeper.queue(), wanted, 1 << 30)?);
 /// let market = Market::open(&folder, None)?.keeping(Arc::clone(&maps));
 /// // … serve it …
 /// maps.finish(std::time::Duration::from_secs(2));
@@ -89,13 +167,16 @@ impl MapCounts {
 /// ```
 #[derive(Debug)]
 pub struct MapRecorder {
+    wanted: Vec<WantedMaps>,
     sender: Mutex<Option<Sender<ServedMap>>>,
     thread: JoinHandle<()>,
     counts: Arc<MapCounts>,
 }
 
 impl MapRecorder {
-    /// Starts to record into the archive in the folder `archive`, up to `bytes_a_day` compressed bytes per day.
+    /// Starts to record the `wanted` maps into the archive in the folder `archive`.
+    ///
+    /// Stops once the maps of a day have `bytes` compressed bytes. The retention of the collector deletes old days.
     ///
     /// # Errors
     ///
@@ -103,13 +184,14 @@ impl MapRecorder {
     pub fn start(
         archive: impl AsRef<Path>,
         queue: WriteQueue,
-        bytes_a_day: u64,
+        wanted: Vec<WantedMaps>,
+        bytes: u64,
     ) -> Result<Self, ArchiveError> {
         let path = archive.as_ref();
         let recorder = MapWriter {
             archive: Archive::read(path)?,
             queue,
-            bytes_a_day,
+            bytes,
             counts: Arc::default(),
         };
         let counts = Arc::clone(&recorder.counts);
@@ -122,14 +204,23 @@ impl MapRecorder {
                 source,
             })?;
         Ok(Self {
+            wanted,
             sender: Mutex::new(Some(sender)),
             thread,
             counts,
         })
     }
 
-    /// Queues a map for recording; never blocks.
-    pub(crate) fn record(&self, map: ServedMap) {
+    /// Whether maps of an endpoint may be recorded.
+    pub(crate) fn wants(&self, kind: &str) -> bool {
+        self.wanted.iter().any(|one| one.kind == kind)
+    }
+
+    /// Queues a map of a query for recording, if it is wanted; never blocks.
+    pub(crate) fn record(&self, map: ServedMap, query: &[(&'static str, String)]) {
+        if !self.wanted.iter().any(|one| one.has(&map, query)) {
+            return;
+        }
         let size = map.body.len();
         let waiting = self.counts.waiting.fetch_add(size, Ordering::Relaxed);
         let why = if waiting > 0 && waiting.saturating_add(size) > ROOM {
@@ -176,7 +267,7 @@ impl MapRecorder {
 struct MapWriter {
     archive: Archive,
     queue: WriteQueue,
-    bytes_a_day: u64,
+    bytes: u64,
     counts: Arc<MapCounts>,
 }
 
@@ -202,7 +293,7 @@ impl MapWriter {
             .first()
             .map(|first| self.archive.map_bytes(first.closed))
         {
-            Some(Ok(bytes)) if bytes < self.bytes_a_day => {}
+            Some(Ok(bytes)) if bytes < self.bytes => {}
             Some(Ok(bytes)) => {
                 let why = format!("the maps of the day already take {bytes} bytes");
                 return self.counts.lose(sent, &why);

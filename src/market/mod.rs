@@ -31,7 +31,7 @@ pub use collector_status::{CollectedVenue, CollectorMonitor, CollectorStatus};
 pub use follow::cascade_follower::{CascadeFollower, CascadeId, CascadeUpdate};
 pub use follow::order_follower::{OrderFollower, OrderUpdate};
 pub(crate) use map_recorder::ServedMap;
-pub use map_recorder::{MapRecorder, MapStatus};
+pub use map_recorder::{MapRecorder, MapStatus, WantedMaps};
 pub use market::Market;
 pub use open_interest_units::{CoinReading, PriceError, PriceHistory};
 pub use query::market_history::MarketHistory;

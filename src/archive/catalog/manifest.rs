@@ -300,6 +300,40 @@ fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<SegmentEntry> {
     })
 }
 
+/// Reason of a pending segment that exceeded the retention and whose file is to be deleted.
+pub(crate) const EXPIRED: &str = "expired";
+
+/// Takes the segments of a table before the day `first` out of use; returns their number of rows.
+pub(crate) fn expire(
+    journal: &Connection,
+    holds: &str,
+    first: Day,
+    now: Millis,
+) -> rusqlite::Result<u64> {
+    let of_table = "holds = ?1 AND day < ?2 AND state <> 'pending'";
+    let rows: i64 = journal
+        .prepare_cached(&format!(
+            "SELECT coalesce(sum(rows), 0) FROM manifest WHERE {of_table}"
+        ))?
+        .query_row(params![holds, first.0], |line| line.get(0))?;
+    journal
+        .prepare_cached(&format!(
+            "UPDATE manifest SET state = 'pending', reason = ?3, rolled_at = ?4 WHERE {of_table}"
+        ))?
+        .execute(params![holds, first.0, EXPIRED, now.0])?;
+    Ok(u64::try_from(rows).unwrap_or_default())
+}
+
+/// Paths of the segments that exceeded the retention by `until`.
+pub(crate) fn expired(journal: &Connection, until: Millis) -> rusqlite::Result<Vec<String>> {
+    journal
+        .prepare_cached(
+            "SELECT path FROM manifest WHERE state = 'pending' AND reason = ?1 AND rolled_at <= ?2",
+        )?
+        .query_map(params![EXPIRED, until.0], |line| line.get(0))?
+        .collect()
+}
+
 /// Whether the manifest has any entry of a partition, in any state.
 pub(crate) fn has(
     journal: &Connection,

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use crate::archive::catalog::file_versions;
+use crate::archive::catalog::manifest::Day;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
@@ -69,6 +70,36 @@ pub struct ArchiveSummary {
     pub rolled: ArrivalPosition,
     /// Number of times that rows were removed from the journal.
     pub removals: i64,
+}
+
+/// Size of the stored maps by day, in bytes: compressed in segments and in the journal.
+pub(crate) fn map_bytes_by_day(journal: &Connection) -> rusqlite::Result<Vec<(Day, u64)>> {
+    journal
+        .prepare_cached(
+            "SELECT day, sum(bytes) FROM (
+                 SELECT day, bytes FROM manifest WHERE holds = 'maps' AND state <> 'pending'
+                 UNION ALL SELECT timestamp / 86400000, length(reply) FROM maps)
+             GROUP BY day ORDER BY day",
+        )?
+        .query_map([], |line| {
+            let bytes: i64 = line.get(1)?;
+            Ok((Day(line.get(0)?), u64::try_from(bytes).unwrap_or_default()))
+        })?
+        .collect()
+}
+
+/// Size of the files of each table in bytes, by table name; superseded files are one of the entries.
+pub(crate) fn file_bytes(journal: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
+    journal
+        .prepare_cached(
+            "SELECT CASE WHEN superseded_at IS NULL THEN holds ELSE 'superseded' END AS part, sum(bytes)
+             FROM manifest LEFT JOIN generations USING (path) GROUP BY part",
+        )?
+        .query_map([], |line| {
+            let bytes: i64 = line.get(1)?;
+            Ok((line.get(0)?, u64::try_from(bytes).unwrap_or_default()))
+        })?
+        .collect()
 }
 
 /// The smallest instant `at` of the rows of a query; `?1` in it is the latest instant.

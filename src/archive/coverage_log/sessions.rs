@@ -263,6 +263,29 @@ pub(crate) fn undo(journal: &Connection, ingest: &str, at: Millis) -> rusqlite::
         .map(drop)
 }
 
+/// Deletes what is recorded about the time before an instant, whose orders were deleted.
+///
+/// The last session of each exchange stays, because the time since it becomes a gap.
+pub(crate) fn forget_before(journal: &Connection, first: Millis) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(
+            "DELETE FROM sessions WHERE seen <= ?1
+             AND id NOT IN (SELECT max(id) FROM sessions WHERE undone IS NULL GROUP BY exchange)",
+        )?
+        .execute([first.0])?;
+    journal
+        .prepare_cached(
+            "UPDATE sessions SET started = min(seen, ?1) WHERE started < min(seen, ?1)",
+        )?
+        .execute([first.0])?;
+    journal
+        .prepare_cached(&format!(
+            "DELETE FROM gaps WHERE \"end\" <= ?1 AND {OF_ORDERS}"
+        ))?
+        .execute([first.0])
+        .map(drop)
+}
+
 /// Returns an error for a gap with blank fields or an empty time range.
 pub(crate) fn check(gap: &Gap) -> Result<(), Fault> {
     check_name("exchange", &gap.exchange)?;

@@ -755,7 +755,9 @@ mod tests {
                 .unwrap()
         };
         journal
-            .execute_batch("CREATE TABLE one (a); INSERT INTO one VALUES (1); PRAGMA user_version = 1;")
+            .execute_batch(
+                "CREATE TABLE one (a); INSERT INTO one VALUES (1); PRAGMA user_version = 1;",
+            )
             .unwrap();
         let steps = [
             "ALTER TABLE one ADD COLUMN b; UPDATE one SET b = a + 1;",
@@ -773,7 +775,14 @@ mod tests {
             .unwrap();
         assert_eq!(row, (1, 2, 3));
         // A step that fails changes nothing.
-        assert!(migrate(&mut journal, 3, &[steps[0], steps[1], "DELETE FROM one; SELECT nothing;"]).is_err());
+        assert!(
+            migrate(
+                &mut journal,
+                3,
+                &[steps[0], steps[1], "DELETE FROM one; SELECT nothing;"]
+            )
+            .is_err()
+        );
         assert_eq!(version(&journal), 3);
         let rows: i32 = journal
             .query_row("SELECT count(*) FROM one", [], |row| row.get(0))

@@ -93,7 +93,11 @@ impl WriteStore {
         let pending = self
             .store
             .ask(|journal| manifest::all(journal, SegmentState::Pending))?;
-        self.withdraw(pending.iter().map(|part| part.path.as_str()))
+        // The retention deletes expired segments.
+        let unfinished = pending
+            .iter()
+            .filter(|part| part.reason.as_deref() != Some(manifest::EXPIRED));
+        self.withdraw(unfinished.map(|part| part.path.as_str()))
     }
 
     /// Removes the unfinished segments among `parts`, with their manifest entries.

@@ -121,10 +121,12 @@ impl<'a> HistoryBackfill<'a> {
     /// Requests the missing bars and open interest of the last days.
     pub(crate) async fn fill(&mut self) {
         let listings = self.listings();
-        let days = i64::from(self.context().settings.history_days);
+        let settings = &self.context().settings;
         let until = self.settled_until();
-        let from = until.back(days.saturating_mul(Millis::DAY));
-        let readings_from = from.max(until.back(self.context().venue.open_interest_look_back()));
+        let begin = |kept| until.back(settings.history_of(kept).saturating_mul(Millis::DAY));
+        let from = begin(settings.bars_days);
+        let readings_from = begin(settings.open_interest_days)
+            .max(until.back(self.context().venue.open_interest_look_back()));
         let mut requests = Vec::new();
         for listing in &listings {
             let (coin, _) = listing.coin();

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::archive::{
     Acknowledged, ArchiveError, Batch, CommitError, CommitHandle, Completeness, Gap, RawQueue,
-    SessionId, WriteQueue,
+    Retention, SessionId, WriteQueue,
 };
 use crate::collect::clock::AdjustedClock;
 use crate::collect::delivery::dedupe_keys::EventOrigin;
@@ -95,7 +95,12 @@ impl Delivery {
         let counts = Arc::new(StoredCounts::default());
         tokio::spawn(settle(inbox.clone(), received, Arc::clone(&counts)));
         let rolling = Arc::new(AtomicBool::new(true));
-        tokio::spawn(roll(inbox.clone(), Arc::clone(&rolling), Arc::clone(clock)));
+        tokio::spawn(roll(
+            inbox.clone(),
+            settings.retention(),
+            Arc::clone(&rolling),
+            Arc::clone(clock),
+        ));
         Self {
             inbox,
             raw: RawQueue::default(),
@@ -397,16 +402,37 @@ fn count(counts: &StoredCounts, done: Acknowledged) {
     add(&counts.repeated, done.repeated);
 }
 
-/// Compacts past days at the start and once an hour.
-async fn roll(inbox: WriteQueue, rolling: Arc<AtomicBool>, clock: Arc<AdjustedClock>) {
+/// Compacts past days and deletes days that exceed the retention, at the start and once an hour.
+async fn roll(
+    inbox: WriteQueue,
+    retention: Retention,
+    rolling: Arc<AtomicBool>,
+    clock: Arc<AdjustedClock>,
+) {
     loop {
-        let until = clock.now().back(LATE);
+        let now = clock.now();
+        let until = now.back(LATE);
         rolling.store(true, Ordering::Release);
         let rolled = match inbox.compact(until) {
             Ok(rolled) => rolled.await,
             Err(fault) => Err(fault),
         };
+        let deleted = match inbox.with(move |writer| writer.retain(&retention, now)) {
+            Ok(deleted) => deleted.await,
+            Err(fault) => Err(fault),
+        };
         rolling.store(false, Ordering::Release);
+        match deleted {
+            Err(CommitError::Stopped) => return,
+            Ok(deleted) => {
+                for (table, rows) in deleted.rows {
+                    log::info!(target: "liqdata::archive", "deleted {rows} rows of {table}: older than they are kept");
+                }
+            }
+            Err(fault) => {
+                log::warn!(target: "liqdata::archive", "old days are not deleted yet: {fault}");
+            }
+        }
         match rolled {
             Err(CommitError::Stopped) => return,
             Ok(rolled) if rolled.rows > 0 => {

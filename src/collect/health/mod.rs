@@ -1,5 +1,6 @@
-//! Health of the exchanges: their coverage, the gap before the first session, and staleness.
+//! Health of the collector: coverage of the exchanges, the gap before the first session, staleness, and the disk.
 
 pub(super) mod coverage;
+pub(super) mod disk;
 pub(super) mod staleness;
 pub(super) mod startup_gap;

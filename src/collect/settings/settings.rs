@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
+use crate::archive::Retention;
 use crate::collect::settings::coin_selection::coins_of;
 use crate::collect::settings::settings_error;
 use crate::collect::settings::settings_error::ShapeError;
@@ -255,9 +256,20 @@ pub struct Settings {
     pub pending_rows: usize,
     /// Maximum size of the file of rejected messages (dead letters), in bytes.
     pub dead_letter_bytes: u64,
-    /// Maximum compressed size of the estimated maps that a server in the same process stores per day, in bytes; 0
-    /// stores none.
+    /// Queries whose estimated maps a server in the same process stores, such as `heatmap?symbol=BTC`.
+    pub maps: Vec<String>,
+    /// Number of days for which stored maps are kept.
+    pub maps_days: u32,
+    /// Maximum compressed size of all stored maps, in bytes; the oldest days are deleted. 0 stores none.
     pub maps_bytes: u64,
+    /// Number of days for which orders are kept; if absent, for ever.
+    pub orders_days: Option<u32>,
+    /// Number of days for which bars are kept; if absent, for ever.
+    pub bars_days: Option<u32>,
+    /// Number of days for which open interest is kept; if absent, for ever.
+    pub open_interest_days: Option<u32>,
+    /// Number of days for which positions are kept; if absent, for ever.
+    pub positions_days: Option<u32>,
     /// How positions are polled, if position polling is enabled.
     pub positions: Positions,
     /// Times and time limits, in seconds.
@@ -282,7 +294,13 @@ impl Default for Settings {
             dedupe_keys: 1_000_000,
             pending_rows: 100_000,
             dead_letter_bytes: 64 << 20,
-            maps_bytes: 256 << 20,
+            maps: Vec::new(),
+            maps_days: 30,
+            maps_bytes: 1 << 30,
+            orders_days: None,
+            bars_days: None,
+            open_interest_days: None,
+            positions_days: None,
             positions: Positions::default(),
             pace: Pace::default(),
         }
@@ -292,10 +310,18 @@ impl Default for Settings {
 /// Maximum of every time setting: one year, in seconds.
 const YEAR: u32 = 31_536_000;
 
+/// Maximum of the retention settings.
+const MOST_DAYS: u32 = 36_500;
+
 /// The bounds of number settings: name, minimum, maximum. If the name is that of a table, the bounds apply to each
 /// number in the table.
-const BOUNDS: [(&str, u32, u32); 10] = [
+const BOUNDS: [(&str, u32, u32); 15] = [
     ("history_days", 0, 3650),
+    ("orders_days", 1, MOST_DAYS),
+    ("bars_days", 1, MOST_DAYS),
+    ("open_interest_days", 1, MOST_DAYS),
+    ("positions_days", 1, MOST_DAYS),
+    ("maps_days", 1, MOST_DAYS),
     ("redundancy", 1, 2),
     ("frame_bytes", 1, 1 << 30),
     ("queue_rows", 1, 1 << 30),
@@ -317,6 +343,8 @@ fn check_bounds(settings: &Value) -> Result<(), SettingsError> {
                     check_number(&format!("{name}.{field}"), value, least, most)?;
                 }
             }
+            // An optional setting is absent.
+            Some(Value::Null) if name.ends_with("_days") => {}
             value => check_number(name, value.unwrap_or(&Value::Null), least, most)?,
         }
     }
@@ -363,6 +391,23 @@ fn refused(setting: impl Into<String>, message: String) -> Result<(), SettingsEr
 }
 
 impl Settings {
+    /// How long rows are kept.
+    pub(crate) fn retention(&self) -> Retention {
+        Retention {
+            orders: self.orders_days,
+            bars: self.bars_days,
+            open_interest: self.open_interest_days,
+            positions: self.positions_days,
+            maps: Some(self.maps_days),
+            maps_bytes: Some(self.maps_bytes),
+        }
+    }
+
+    /// Number of past days of a table with a retention of `kept` days to request at the start.
+    pub(crate) fn history_of(&self, kept: Option<u32>) -> i64 {
+        i64::from(self.history_days.min(kept.unwrap_or(u32::MAX)))
+    }
+
     /// Maximum length of the backfill of orders at the start, in milliseconds. `None`: no limit.
     pub(crate) fn backfill_limit(&self) -> Option<i64> {
         let hours = self.backfill_hours.map(i64::from);

@@ -8,7 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::collect::{self, CollectError, CollectPlan, Settings, Status, VenueState};
-use crate::market::{self, CollectedVenue, CollectorMonitor, CollectorStatus, MapRecorder};
+use crate::market::{
+    self, CollectedVenue, CollectorMonitor, CollectorStatus, MapRecorder, WantedMaps,
+};
 use crate::python::error;
 use crate::python::error::Failure;
 use crate::python::runtime::logs;
@@ -29,7 +31,8 @@ pub(crate) struct Collector {
     running: Arc<Running>,
     /// Records the maps that servers of this archive have sent to clients.
     maps: Mutex<Option<Arc<MapRecorder>>>,
-    maps_bytes: u64,
+    /// The maps to record, and their maximum size in bytes.
+    wanted: (Vec<WantedMaps>, u64),
     /// The last status of the collector, once it is stopped.
     ended: Arc<Mutex<Option<Status>>>,
     pid: u32,
@@ -66,13 +69,14 @@ impl Collector {
         self.maps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the archive as a market. Maps that servers of this market send are recorded.
+    /// Opens the archive as a market. Wanted maps that servers of this market send are recorded.
     fn market_of(&self, collector: &collect::Collector) -> Result<market::Market, Failure> {
         let market = market::Market::open(collector.archive(), None)?.filled_by(Arc::new(Seen {
             running: Arc::downgrade(&self.running),
             pid: self.pid,
         }));
-        if self.maps_bytes == 0 {
+        let (wanted, bytes) = self.wanted.clone();
+        if wanted.is_empty() || bytes == 0 {
             return Ok(market);
         }
         let mut maps = self.maps();
@@ -81,7 +85,8 @@ impl Collector {
             None => Arc::new(MapRecorder::start(
                 collector.archive(),
                 collector.queue(),
-                self.maps_bytes,
+                wanted,
+                bytes,
             )?),
         };
         *maps = Some(Arc::clone(&keeper));
@@ -110,7 +115,10 @@ impl Collector {
             Settings::read(settings)
         };
         let settings = settings.map_err(|fault| raised(py, CollectError::Settings(fault)))?;
-        let maps_bytes = settings.maps_bytes;
+        let maps = settings.maps.iter().map(|text| WantedMaps::read(text));
+        let maps = maps.collect::<Result<Vec<_>, _>>();
+        let maps = maps.map_err(|fault| error::bad_query(py, &fault))?;
+        let wanted = (maps, settings.maps_bytes);
         let plan = CollectPlan {
             venues: exchanges,
             coins,
@@ -124,7 +132,7 @@ impl Collector {
         Ok(Self {
             running: Arc::new(Mutex::new(Some(collector))),
             maps: Mutex::default(),
-            maps_bytes,
+            wanted,
             ended: Arc::default(),
             pid: std::process::id(),
         })
@@ -154,7 +162,7 @@ impl Collector {
         Ok(Some(dict))
     }
 
-    /// Opens the archive as a market that grows with it. Maps that servers of this market send are recorded.
+    /// Opens the archive as a market that grows with it. Wanted maps that servers of this market send are recorded.
     fn market(&self, py: Python<'_>) -> PyResult<Market> {
         let made = py.detach(|| self.look(|collector| self.market_of(collector)));
         match made {

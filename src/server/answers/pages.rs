@@ -240,7 +240,8 @@ fn plan<E: MarketQuery>(
         let hashes = grid.map(|(_, grid)| GridHashes::of(grid));
         let bytes = grid.map(|(values, grid)| in_bytes(grid, values));
         // Served maps are recorded in JSON.
-        let is_recorded = as_of.is_none() && market.map_recorder().is_some();
+        let recorder = market.map_recorder().filter(|_| as_of.is_none());
+        let is_recorded = recorder.is_some_and(|maps| maps.wants(E::NAME));
         let json = (bytes.is_none() || is_recorded)
             .then(|| enveloped::<E, _>(answered.reply, most))
             .transpose()?;
@@ -530,7 +531,8 @@ async fn estimate(
             && let (Some(maps), Some(closed)) = (market.map_recorder(), closed)
         {
             let body = json.map_or_else(|| estimated.body.clone(), |json| memory.count(json));
-            maps.record(served(&request, &needed.coin, closed, &estimated, body));
+            let map = served(&request, &needed.coin, closed, &estimated, body);
+            maps.record(map, &request.query);
         }
         Ok(estimated)
     };

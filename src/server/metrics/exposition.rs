@@ -257,6 +257,38 @@ impl Page {
         if let Some(bytes) = state.log_bytes {
             self.sample(name, &[], bytes);
         }
+        let name = "liqdata_archive_bytes";
+        self.metric(
+            name,
+            "gauge",
+            "Size of the archive by part: files of a table, superseded files, journal, raw frames, other folders.",
+        );
+        for (part, bytes) in &state.bytes {
+            self.sample(name, &[("part", part)], bytes);
+        }
+        let of_disk = [
+            (
+                "liqdata_disk_free_bytes",
+                "Free space of the archive's disk; absent without an archive.",
+                state.disk.map(|(free, ..)| free),
+            ),
+            (
+                "liqdata_disk_size_bytes",
+                "Size of the archive's disk; absent without an archive.",
+                state.disk.map(|(_, size, _)| size),
+            ),
+            (
+                "liqdata_disk_low",
+                "Whether less than 10 GiB and less than a tenth of the archive's disk are free: 1 or 0.",
+                state.disk.map(|(.., is_low)| u64::from(is_low)),
+            ),
+        ];
+        for (name, help, value) in of_disk {
+            self.metric(name, "gauge", help);
+            if let Some(value) = value {
+                self.sample(name, &[], value);
+            }
+        }
         let name = "liqdata_exchange_listened_until_timestamp_seconds";
         self.metric(
             name,

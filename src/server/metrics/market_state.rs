@@ -27,6 +27,10 @@ pub(crate) struct MarketState {
     pub(crate) venues: Vec<VenueCoverage>,
     /// Size of the archive's write-ahead log in bytes. `None` without an archive.
     pub(crate) log_bytes: Option<u64>,
+    /// Size of the parts of the archive in bytes. Empty without an archive.
+    pub(crate) bytes: BTreeMap<String, u64>,
+    /// Free bytes and size of the archive's disk, and whether little is free. `None` without an archive.
+    pub(crate) disk: Option<(u64, u64, bool)>,
     /// Whether a process has the archive open for writing. `None` without an archive.
     pub(crate) written: Option<bool>,
     /// By exchange, the time until which the archive records a session.
@@ -43,21 +47,27 @@ type Read = (Instant, Arc<MarketState>);
 pub(crate) struct LastState(Arc<Mutex<Option<Read>>>);
 
 impl MarketState {
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the paths of the methods would need the module `archive`, which the server may not use"
+    )]
     fn of(market: &Market) -> Self {
         let changes = market.changes_of_damage();
         let readable = market.state(&Dependency::Record).is_ok();
         let venues = market.coverage(None, Window::H24);
         let archive = market.archive();
-        #[expect(
-            clippy::redundant_closure_for_method_calls,
-            reason = "the path of the method would need the module `archive`, which the server may not use"
-        )]
         let log_bytes = archive.map(|archive| archive.log_bytes());
         Self {
             readable: readable && venues.is_ok(),
             now: market.known_until(),
             venues: venues.unwrap_or_default(),
             log_bytes,
+            bytes: archive
+                .and_then(|archive| archive.bytes_by_part().ok())
+                .unwrap_or_default(),
+            disk: archive
+                .and_then(|archive| archive.disk_space())
+                .map(|disk| (disk.free, disk.size, disk.is_low())),
             written: archive.and_then(|archive| archive.has_writer().ok()),
             listened_until: archive
                 .and_then(|archive| archive.connected_until().ok())

@@ -238,7 +238,11 @@ fn maps_are_filtered_by_the_version_of_the_model() {
 fn an_archive_of_another_format_is_refused_with_the_one_that_is_known() {
     let folder = Folder::new();
     drop(Archive::create_or_open(folder.archive()).unwrap());
-    for (version, hint) in [(0, "open it once"), (2, "use the liqdata version"), (9, "use the")] {
+    for (version, hint) in [
+        (0, "open it once"),
+        (2, "use the liqdata version"),
+        (9, "use the"),
+    ] {
         let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
         journal
             .pragma_update(None, "user_version", version)

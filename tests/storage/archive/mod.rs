@@ -32,6 +32,7 @@ mod prepared;
 mod raw;
 mod reading;
 mod relisting;
+mod retention;
 mod rolling;
 mod rows;
 mod sources;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,9 +14,13 @@ from liqdata.errors import BadQuery
 from liqdata.files.safe_open import read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 __all__ = ["command", "options", "plan"]
+
+RETAINED = ("orders", "bars", "open_interest", "positions", "maps", "raw")
+"""Tables, and raw frames, that the retention may limit."""
 
 
 def command(name: str, sentence: str) -> Command:
@@ -40,6 +46,14 @@ def options() -> list[click.Parameter]:
             "--coins", type=Names(), metavar="COINS", help="Coins to collect, such as BTC,ETH.  [default: all orders]"
         ),
         option("--settings", type=File(), metavar="FILE", help="Hosts, paths and intervals of the collector, as TOML."),
+        option(
+            "--retention",
+            type=Text([f"{table}=" for table in RETAINED]),
+            metavar="TABLE=DAYS",
+            multiple=True,
+            help="Delete the rows of a table after so many days; repeatable. TABLE is orders, bars, open_interest, "
+            "positions, maps, or raw for raw frames.  [default: maps=30, raw=30, others for ever]",
+        ),
     ]
 
 
@@ -62,9 +76,33 @@ def _recorded() -> list[click.Parameter]:
     ]
 
 
-def plan(exchanges: list[str] | None, coins: list[str] | None, settings: Path | None) -> dict[str, Any]:
-    """The arguments of the collector for these options."""
-    return {"exchanges": exchanges or [], "coins": coins or [], "settings": "" if settings is None else _read(settings)}
+def plan(
+    exchanges: list[str] | None,
+    coins: list[str] | None,
+    settings: Path | None,
+    retention: Sequence[str] = (),
+    maps: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The arguments of the collector for these options, which take precedence over the file of settings."""
+    text = "" if settings is None else _read(settings)
+    given: dict[str, Any] = dict(map(_days, retention)) | ({"maps": list(maps)} if maps else {})
+    if given:
+        try:
+            text = json.dumps(tomllib.loads(text) | given)
+        except (tomllib.TOMLDecodeError, TypeError):
+            pass  # the collector names the mistake in the file
+    return {"exchanges": exchanges or [], "coins": coins or [], "settings": text}
+
+
+def _days(text: str) -> tuple[str, int]:
+    """The setting for an option such as ``orders=365``."""
+    table, _, days = text.partition("=")
+    table = table.strip().replace("-", "_")
+    if table not in RETAINED or not days.strip().isdecimal():
+        named = ", ".join(RETAINED)
+        msg = f"retention: {text!r} is not allowed; allowed: TABLE=DAYS, where TABLE is one of {named}"
+        raise BadQuery(msg, parameter="retention")
+    return f"{table}_days", int(days)
 
 
 def _collect(
@@ -75,13 +113,14 @@ def _collect(
     exchanges: list[str] | None,
     coins: list[str] | None,
     settings: Path | None,
+    retention: tuple[str, ...],
 ) -> None:
     from liqdata.cli.output.collect_screen import collect
 
     if positions and once:
         msg = "positions: past positions are not available; allowed: --positions without --once"
         raise BadQuery(msg, parameter="positions")
-    collect(archive, **plan(exchanges, coins, settings), once=once, positions=positions)
+    collect(archive, **plan(exchanges, coins, settings, retention), once=once, positions=positions)
 
 
 def _record(*, archive: Path, sources: tuple[str, ...], symbols: list[str] | None, every: str) -> None:

@@ -60,6 +60,13 @@ def _options() -> list[click.Parameter]:
         seed(),
         flag("--collect", help="Collect into the archive at the same time, like the command collect."),
         *collection.options(),
+        option(
+            "--keep-maps",
+            metavar="QUERY",
+            multiple=True,
+            help="Store the maps of a query that the server answers, such as 'heatmap?symbol=BTC&range=1d', or levels "
+            "for all of them; repeatable.  [default: none]",
+        ),
         option("--host", metavar="ADDRESS", help="Address to listen on.  [default: 127.0.0.1]"),
         option(
             "--port",
@@ -121,7 +128,8 @@ def _serve(**given: Any) -> None:
     if given["collect"]:
         from liqdata.cli.output.collect_screen import serve as collect_and_serve
 
-        plan = collection.plan(*(given[name] for name in ("exchanges", "coins", "settings")))
+        names = ("exchanges", "coins", "settings", "retention", "keep_maps")
+        plan = collection.plan(*(given[name] for name in names))
         collect_and_serve(archive, **plan, positions=given["positions"], served=served, alerts=alerts)
         return
     if archive is None:
@@ -198,9 +206,9 @@ def _check(given: dict[str, Any]) -> None:
         refuse(f"--collect: {what}; name the folder of an archive: liqdata serve DIR --collect", "collect")
     if archive is None and not given["demo"]:
         refuse("nothing to serve: name the folder of an archive, or give --demo for a simulated market", "archive")
-    for name in ("positions", "exchanges", "coins", "settings"):
+    for name in ("positions", "exchanges", "coins", "settings", "retention", "keep_maps"):
         if given[name] and not given["collect"]:
-            refuse(f"--{name}: only for collecting; add --collect", name)
+            refuse(f"--{name.replace('_', '-')}: only for collecting; add --collect", name)
     if given["live"] and not given["demo"]:
         refuse("live: selects a simulated market; add --demo", "live")
     if given["seed"] is not None and not given["demo"]:

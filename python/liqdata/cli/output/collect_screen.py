@@ -67,7 +67,7 @@ def collect(
         Store data only of these coins. If empty, store the orders of all coins, and bars and open interest of the coins
         in ``settings``.
     settings : str
-        Settings of the collector as TOML text.
+        Settings of the collector as text: TOML, or an object of JSON.
     once : bool
         Whether to stop after the backfill.
     positions : bool
@@ -140,8 +140,10 @@ def _begin(
     archive: Path, exchanges: Sequence[str], coins: Sequence[str], settings: str, *, once: bool, positions: bool
 ) -> _core.Collector:
     try:
+        names = (list(exchanges), list(coins))
+        is_json = settings.startswith("{")  # TOML never begins like this
         return _core.Collector(
-            to_be_made(str(archive)), list(exchanges), list(coins), settings, once, positions=positions
+            to_be_made(str(archive)), *names, settings, once, json=is_json, positions=positions
         )
     except BadQuery as error:
         raise with_hyperliquid_hint(error, exchanges, "--positions") from None
