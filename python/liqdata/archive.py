@@ -222,9 +222,7 @@ def _summary(counts: Mapping[str, int]) -> str:
 
 
 @public_call
-def backup(
-    path: str | os.PathLike[str], target: str | os.PathLike[str], *, progress: Progress = False
-) -> BackedUp:
+def backup(path: str | os.PathLike[str], target: str | os.PathLike[str], *, progress: Progress = False) -> BackedUp:
     """Copy an archive to a folder or to object storage, or copy such a backup back.
 
     The backup has the state of one instant; a collector may write to the archive meanwhile. Only files that the target

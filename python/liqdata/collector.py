@@ -105,7 +105,7 @@ class Collector:
         """The market of the archive; it includes new orders as soon as they are durable.
 
         The market remains usable after the collector is closed. If a server serves this market, the maps that it
-        computes are stored in the archive (:meth:`liqdata.Market.maps`).
+        computes for the queries ``maps`` of the settings are stored in the archive (:meth:`liqdata.Market.maps`).
 
         Returns
         -------
@@ -256,7 +256,8 @@ def collect(
         Store only these coins, such as ``["BTC", "ETH"]``. By default orders of all coins, and bars and open interest
         of the coins in ``settings``.
     settings : str, path-like or mapping, optional
-        Hosts, paths and times to use for the exchanges (``docs/reference/feeds.md`` lists all settings): the path of
+        Hosts, paths and times to use for the exchanges, and how long rows are kept, for ever by default
+        (``docs/reference/collecting.md`` and ``docs/how-to/upgrade.md`` list the settings): the path of
         a TOML file, TOML text (recognised by an ``=``), or a mapping with the same keys.
     positions : bool
         Also store snapshots of the positions of the most active and largest accounts of Hyperliquid, within its

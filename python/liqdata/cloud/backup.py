@@ -137,19 +137,44 @@ async def _archive(source: Place, target: Place, scratch: Path, progress: Progre
     raise ArchiveError(msg, path=path)
 
 
-async def _attempt(
-    source: Place, target: Place, there: Manifest | None, scratch: Path, progress: Progress
-) -> Copied:
+async def _attempt(source: Place, target: Place, there: Manifest | None, scratch: Path, progress: Progress) -> Copied:
     sizes = await source.sizes()
     # These files say what the journal has, so they must not be newer than it.
-    loose = {name: await source.get(name) for name in _LOOSE if name in sizes}
+    given = {name: await source.get(name) for name in _LOOSE if name in sizes}
+    loose = {name: data for name, data in given.items() if data is not None}
     raw = {path: size for path, size in sizes.items() if path.startswith(_RAW) and not path.endswith(".tmp")}
     journal, here = await _snapshot(source, scratch, is_live=_LOCK in sizes)
     if there is not None:
         _check_successor(target.address, there, here)
-    known = {} if there is None else {file.place: file for file in there.files if file.is_sound}
-    sound = [file for file in here.files if file.is_sound]
     present = await target.sizes()
+    sound = [file for file in here.files if file.is_sound]
+    new = await _missing(target, present, there, sound)
+    grown = {path: size for path, size in raw.items() if present.get(path) != size}
+    await _send(source, target, new, grown, progress)
+    changed = {name: data for name, data in loose.items() if data != await target.get(name, len(data))}
+    for name, data in changed.items():
+        await target.put(name, data)
+    # The journal is written last, when all files that it lists are there.
+    await target.put(JOURNAL, journal)
+    if there is not None:
+        kept = {file.place for file in sound} | set(raw)
+        former = {file.place for file in there.files} | {path for path in present if path.startswith(_RAW)}
+        await each(sorted((former & set(present)) - kept), target.delete)
+    return Copied(
+        taken_at=here.backed_up or 0,
+        files=len(sound) + len(raw) + len(loose) + 1,
+        rows=sum(file.rows for file in sound) + here.journaled,
+        bytes=sum(file.bytes for file in sound) + sum(raw.values()) + sum(map(len, (journal, *loose.values()))),
+        sent=len(new) + len(grown) + len(changed) + 1,
+        sent_bytes=sum(file.bytes for file in new) + sum(grown.values()) + sum(map(len, (journal, *changed.values()))),
+    )
+
+
+async def _missing(
+    target: Place, present: dict[str, int], there: Manifest | None, files: list[ArchiveFile]
+) -> list[ArchiveFile]:
+    """The files that the target lacks or has with another size or checksum."""
+    known = {} if there is None else {file.place: file for file in there.files if file.is_sound}
 
     async def is_there(file: ArchiveFile) -> bool:
         if present.get(file.place) != file.bytes:
@@ -159,9 +184,14 @@ async def _attempt(
         # An interrupted backup may have left it. An object is complete if it exists; a file is compared.
         return not isinstance(target, Folder) or await target.sha256(file.place) == file.sha256
 
-    have = await each(sound, is_there)
-    new = [file for file, yes in zip(sound, have, strict=True) if not yes]
-    grown = {path: size for path, size in raw.items() if present.get(path) != size}
+    have = await each(files, is_there)
+    return [file for file, yes in zip(files, have, strict=True) if not yes]
+
+
+async def _send(
+    source: Place, target: Place, new: list[ArchiveFile], grown: dict[str, int], progress: Progress
+) -> None:
+    """Copy files of the manifest, and raw frames up to their sizes."""
     shown = bar(wanted=progress, total=len(new) + len(grown), what="files", unit=" files")
 
     async def send(file: ArchiveFile) -> None:
@@ -179,24 +209,6 @@ async def _attempt(
         await each(grown, send_raw)
     finally:
         shown.close()
-    for name, data in loose.items():
-        if data is not None and not (present.get(name) == len(data) and await target.get(name, len(data)) == data):
-            await target.put(name, data)
-    # The journal is written last, when all files that it lists are there.
-    await target.put(JOURNAL, journal)
-    if there is not None:
-        listed = {file.place for file in sound}
-        stale = [place for place in known if place not in listed and place in present]
-        stale += [path for path in present if path.startswith(_RAW) and path not in raw]
-        await each(stale, target.delete)
-    return Copied(
-        taken_at=here.backed_up or 0,
-        files=len(sound) + len(raw) + 1,
-        rows=sum(file.rows for file in sound) + here.journaled,
-        bytes=sum(file.bytes for file in sound) + sum(raw.values()) + len(journal),
-        sent=len(new) + len(grown) + 1,
-        sent_bytes=sum(file.bytes for file in new) + sum(grown.values()) + len(journal),
-    )
 
 
 async def _snapshot(source: Place, scratch: Path, *, is_live: bool) -> tuple[bytes, Manifest]:
@@ -226,7 +238,7 @@ async def _existing(target: Place, scratch: Path) -> Manifest | None:
     journal = await target.get(JOURNAL, await target.length(JOURNAL) or 0)
     if journal is None:
         return None
-    scratch.mkdir(parents=True)
+    scratch.mkdir(parents=True)  # noqa: ASYNC240 - this event loop does nothing else
     (scratch / JOURNAL).write_bytes(journal)
     where = f"{target.address}/{JOURNAL}"
     try:

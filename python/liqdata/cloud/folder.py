@@ -61,7 +61,7 @@ class Folder:
         """The SHA-256 of a file; ``None`` if it does not exist."""
 
         def digest() -> str:
-            with self._named(path), open(open_file(self.path, path), "rb") as file:
+            with self._named(path), os.fdopen(open_file(self.path, path), "rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
 
         try:

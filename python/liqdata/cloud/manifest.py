@@ -37,8 +37,8 @@ class Manifest(NamedTuple):
     """The files of an archive.
 
     ``series`` identifies the archive, ``closed`` is the end of its last finished day (epoch ms), and ``journaled`` is
-    the number of rows that are only in the journal, in no file yet. ``backed_up`` is the instant of a backup (epoch ms);
-    ``None`` for an archive that was written to since. ``arrived`` counts the rows that ever were in the journal.
+    the number of rows that are only in the journal, in no file yet. ``backed_up`` is the instant of a backup (epoch
+    ms); ``None`` for an archive that was written to since. ``arrived`` counts the rows that ever were in the journal.
     """
 
     series: int
@@ -57,5 +57,5 @@ NativeManifest: TypeAlias = tuple[
 
 def manifest_of(native: NativeManifest) -> Manifest:
     """Convert the tuples of a native manifest to a :class:`Manifest`."""
-    series, closed, files, *counts = native
-    return Manifest(series, closed, [ArchiveFile(*file) for file in files], *counts)
+    series, closed, files, journaled, backed_up, arrived = native
+    return Manifest(series, closed, [ArchiveFile(*file) for file in files], journaled, backed_up, arrived)

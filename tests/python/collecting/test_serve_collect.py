@@ -208,8 +208,10 @@ def test_served_maps_are_stored_unchanged(tmp_path):
     served = {}
     with exchanges(file, "--no-limits") as tell:
         file.write_text('coins = ["BTC"]\nhistory_days = 2\n' + file.read_text())
-        with serving(archive, file, "--exchanges", ",".join(VENUES), "--coins", "BTC") as (process, url):
+        kept = ("--keep-maps", "heatmap?symbol=BTC", "--keep-maps", "levels")
+        with serving(archive, file, "--exchanges", ",".join(VENUES), "--coins", "BTC", *kept) as (process, url):
             with liqdata.Client(url) as client:
+                client.liqmap("BTC")
                 for path in ("liq-heatmap?range=12h", "liq-levels"):
                     served[path] = fetch_estimate(f"{url}/api/{path}")
                 assert client.overview()["24h"]["cnt"] == 0

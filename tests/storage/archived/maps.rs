@@ -10,7 +10,7 @@ use axum::http::header::{ACCEPT, ACCEPT_ENCODING};
 use axum::http::{Request, StatusCode};
 use liqdata::archive::{Archive, Batch, CommitPolicy, Filter, GroupCommitWriter, MapRow};
 use liqdata::contract::GRID_TYPE;
-use liqdata::market::{MapRecorder, MapStatus, Market};
+use liqdata::market::{MapRecorder, MapStatus, Market, WantedMaps};
 use liqdata::model::{Millis, TimeRange};
 use liqdata::server::router;
 use tower::ServiceExt;
@@ -33,12 +33,22 @@ struct Writing {
 }
 
 impl Writing {
-    fn start(archive: &Path, pace: CommitPolicy, bytes_a_day: u64) -> Self {
+    fn start(archive: &Path, pace: CommitPolicy, bytes: u64) -> Self {
+        Self::keeping(
+            archive,
+            pace,
+            bytes,
+            &["heatmap", "liqmap", "levels", "maxpain"],
+        )
+    }
+
+    fn keeping(archive: &Path, pace: CommitPolicy, bytes: u64, wanted: &[&str]) -> Self {
         let mut writer = Archive::create_or_open(archive).unwrap();
         writer.append(&two_days()).unwrap();
         let group_writer = GroupCommitWriter::start_with(writer, pace).unwrap();
-        let maps =
-            Arc::new(MapRecorder::start(archive, group_writer.queue(), bytes_a_day).unwrap());
+        let wanted = wanted.iter().map(|text| WantedMaps::read(text).unwrap());
+        let (queue, wanted) = (group_writer.queue(), wanted.collect());
+        let maps = Arc::new(MapRecorder::start(archive, queue, wanted, bytes).unwrap());
         let market = Market::open(archive, None)
             .unwrap()
             .keeping(Arc::clone(&maps));
@@ -288,4 +298,80 @@ async fn the_maps_of_a_day_stay_within_their_limit() {
     get(&writing.service, FOUR[2].0).await;
     writing.until(2, 1).await;
     assert_eq!(recorded(&folder.archive()).len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_maps_of_the_named_queries_are_stored() {
+    let folder = Folder::new();
+    let wanted = ["heatmap?range=12h&symbol=btc", "/api/levels"];
+    let writing = Writing::keeping(&folder.archive(), CommitPolicy::default(), PLENTY, &wanted);
+    for (uri, ..) in FOUR {
+        get(&writing.service, uri).await;
+    }
+    writing.until(2, 0).await;
+    let mut stored: Vec<(String, String)> = recorded(&folder.archive())
+        .into_iter()
+        .map(|row| (row.kind, row.params))
+        .collect();
+    stored.sort();
+    let pair = |kind: &str, params: &str| (kind.to_owned(), params.to_owned());
+    assert_eq!(
+        stored,
+        [pair("heatmap", "range=12h&model=3"), pair("levels", "")]
+    );
+    for (text, named) in [
+        ("", "maps"),
+        ("overview", "maps"),
+        ("heatmap?range=1s", "range"),
+        ("heatmap?colour=red", "colour"),
+        ("levels?symbol=", "symbol"),
+    ] {
+        let refusal = WantedMaps::read(text).unwrap_err();
+        assert_eq!(refusal.parameter, named, "{text}: {refusal}");
+    }
+}
+
+/// What an open page requests for its pictures, again after each bar.
+const PAGE: [&str; 4] = [
+    "/api/liq-heatmap?symbol=BTC&range=24h&model=2",
+    "/api/liq-map?symbol=BTC&range=24h",
+    "/api/liq-levels?symbol=BTC",
+    "/api/liq-maxpain?symbol=BTC",
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_left_open_for_a_week_adds_less_than_a_hundred_megabytes() {
+    const HOURS: i64 = 4;
+    let folder = Folder::new();
+    let wanted = ["levels"];
+    let writing = Writing::keeping(&folder.archive(), CommitPolicy::default(), PLENTY, &wanted);
+    let mut requests = 0;
+    for step in 0..7 * 24 / HOURS {
+        let minutes =
+            (step * HOURS * 60..(step + 1) * HOURS * 60).map(|minute| 2 * 24 * 60 + minute);
+        writing.append(Batch {
+            bars: minutes.map(|minute| bar("binance", minute, END)).collect(),
+            ..Batch::default()
+        });
+        for uri in PAGE {
+            get(&writing.service, uri).await;
+        }
+        requests += 1;
+        writing.until(requests, 0).await;
+    }
+    let stored = recorded(&folder.archive());
+    assert_eq!(stored.len() as u64, requests);
+    // The page requests its pictures again for each bar of five minutes.
+    let bytes: usize = stored
+        .iter()
+        .map(|row| row.reply.len() + row.explain.as_ref().map_or(0, String::len))
+        .sum();
+    let of_week = bytes * usize::try_from(HOURS * 12).unwrap();
+    assert!(of_week < 100_000_000, "{of_week}");
+    let parts = Archive::read(folder.archive())
+        .unwrap()
+        .bytes_by_part()
+        .unwrap();
+    let all: u64 = parts.values().sum();
+    assert!(all < 100_000_000, "{parts:?}");
 }

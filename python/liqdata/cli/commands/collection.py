@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,10 +88,8 @@ def plan(
     text = "" if settings is None else _read(settings)
     given: dict[str, Any] = dict(map(_days, retention)) | ({"maps": list(maps)} if maps else {})
     if given:
-        try:
+        with suppress(tomllib.TOMLDecodeError, TypeError):  # the collector names the mistake in the file
             text = json.dumps(tomllib.loads(text) | given)
-        except (tomllib.TOMLDecodeError, TypeError):
-            pass  # the collector names the mistake in the file
     return {"exchanges": exchanges or [], "coins": coins or [], "settings": text}
 
 

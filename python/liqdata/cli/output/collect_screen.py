@@ -142,9 +142,7 @@ def _begin(
     try:
         names = (list(exchanges), list(coins))
         is_json = settings.startswith("{")  # TOML never begins like this
-        return _core.Collector(
-            to_be_made(str(archive)), *names, settings, once, json=is_json, positions=positions
-        )
+        return _core.Collector(to_be_made(str(archive)), *names, settings, once, json=is_json, positions=positions)
     except BadQuery as error:
         raise with_hyperliquid_hint(error, exchanges, "--positions") from None
 
