@@ -228,9 +228,12 @@ pub(crate) fn verify_observed(
         }
     }
     found.unlisted.extend(strange);
+    let expired = store.ask(|journal| manifest::expired(journal, Millis(i64::MAX)))?;
     let listed: HashSet<PathBuf> = active
         .iter()
-        .flat_map(|part| [part.path.clone(), files::superseded(&part.path)])
+        .map(|part| &part.path)
+        .chain(&expired)
+        .flat_map(|path| [path.clone(), files::superseded(path)])
         .map(|path| store.folder.join(path))
         .collect();
     let folders = ROW_KINDS.iter().map(|kind| kind.table);

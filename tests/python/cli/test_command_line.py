@@ -146,6 +146,19 @@ MISTAKES = {
         ["config: /no.toml", "No such"],
     ),
     "settings that are not there": (["collect", "x", "--settings", "/no.toml"], ["settings: /no.toml", "No such"]),
+    "a table that has no retention": (
+        ["collect", "x", "--retention", "trades=7"],
+        ["retention: 'trades=7'", "TABLE=DAYS", "orders, bars, open_interest, positions, maps, raw"],
+    ),
+    "a retention of no days": (["collect", "x", "--retention", "orders=0"], ["orders_days: 0 is not allowed", "1 to"]),
+    "maps to keep of another endpoint": (
+        ["serve", "x", "--collect", "--keep-maps", "overview"],
+        ["maps: 'overview' is not allowed", "heatmap, liqmap, levels, maxpain"],
+    ),
+    "maps to keep without a collector": (
+        ["serve", "--demo", "--keep-maps", "heatmap"],
+        ["--keep-maps: only for collecting", "--collect"],
+    ),
     "an address to collect into": (["collect", "s3://b/p"], ["'s3://b/p' is an address", "on this machine"]),
     "an address to hold against": (["verify", "s3://b/p"], ["'s3://b/p' is an address", "on this machine"]),
     "an address to bring files to": (["ingest", "s3://b/p", "x.csv"], ["'s3://b/p' is an address", "on this machine"]),
