@@ -33,6 +33,7 @@ _LOCK = "writer.lock"
 # Files that are copied if there are any, besides those that the manifest lists.
 _LOOSE = (RECORD, "finished.jsonl", "versions.tsv", "quarantine.jsonl", "recorder.json")
 _RAW = "raw/"
+_UNFINISHED = re.compile(r"(^|/)\.[^/]+\.[0-9a-f]{32}\.tmp$")
 _RECORDED = re.compile(rf"recorded/([^/]+)/{re.escape(JOURNAL)}")
 _NAMES = {*TABLES, *_LOOSE, SUPERSEDED, JOURNAL, "raw", "recorded"}
 _TRIES = 3  # snapshots of an archive whose files are deleted while they are copied
@@ -106,7 +107,7 @@ async def _all(source: Place, target: Place, scratch: Path, progress: Progress) 
 
 
 async def _check_names(target: Place) -> None:
-    """Refuse a target that holds something other than a backup."""
+    """Refuse a target that holds something other than a backup; delete what a killed backup did not finish."""
     sizes = await target.sizes()
     if _LOCK in sizes:
         msg = (
@@ -114,10 +115,12 @@ async def _check_names(target: Place) -> None:
             "move this one away first"
         )
         raise ArchiveError(msg, path=target.address)
-    tops = {path.partition("/")[0] for path in sizes if not path.endswith(".tmp")}
+    unfinished = [path for path in sizes if _UNFINISHED.search(path)]
+    tops = {path.partition("/")[0] for path in sizes if path not in unfinished}
     if JOURNAL not in tops and (others := sorted(tops - _NAMES)):
         msg = f"{target.address} already contains {others[0]!r}; name a target that is empty or does not exist"
         raise ArchiveError(msg, path=target.address)
+    await each(unfinished, target.delete)
 
 
 async def _archive(source: Place, target: Place, scratch: Path, progress: Progress) -> Copied:
