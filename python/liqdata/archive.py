@@ -128,7 +128,7 @@ class BackedUp:
     target : str
         The folder or address of the backup.
     taken_at : datetime
-        The instant whose state the backup has. The copy of a backup has the instant of that backup.
+        The instant of the state that the backup has. The copy of a backup has the instant of that backup.
     files, rows, bytes : int
         Number of files of the backup, and the number of rows and bytes in them; the journal is one of the files.
     sent, sent_bytes : int

@@ -255,7 +255,7 @@ class Market(RecordedQueries):
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]] | Recordings | dict[str, Recordings]:
         """The estimated maps that servers of an archive sent, unchanged; or recorded maps of another service.
 
-        A server that runs with the collector stores the maps of the queries that it is told to keep
+        A server that runs with the collector stores the maps of chosen queries
         (``liqdata serve DIR --collect --keep-maps QUERY``; ``docs/how-to/upgrade.md``). To compare, call the estimate's
         own method with ``as_of``: it computes the map again from data received by then.
         Only archives have stored maps.

@@ -1529,7 +1529,7 @@ class Queries(Generic[Amount]):
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
         """The estimated maps that servers of an archive sent, unchanged.
 
-        A server that runs with the collector stores the maps of the queries that it is told to keep
+        A server that runs with the collector stores the maps of chosen queries
         (``liqdata serve DIR --collect --keep-maps QUERY``; ``docs/how-to/upgrade.md``). To compare, call the estimate's
         own method with ``as_of``: it computes the map again from data received by then.
         Needs ``liqdata serve``; only archives have stored maps.

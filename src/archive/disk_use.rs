@@ -9,7 +9,7 @@ use crate::archive::catalog::stats;
 use crate::archive::journal::database;
 use crate::archive::store::store::Store;
 
-/// Folders of an archive whose files the manifest does not list.
+/// Folders of an archive with files that the manifest does not list.
 const OTHER_FOLDERS: [&str; 4] = ["raw", "ledger", "damaged", "recorded"];
 
 /// Free space below which a disk may soon be full, in bytes; on a disk of less than ten times this, a tenth of it.

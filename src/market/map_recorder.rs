@@ -37,7 +37,7 @@ pub(crate) struct ServedMap {
     pub(crate) explain: Option<EstimateBasis>,
 }
 
-/// A query whose maps are recorded, such as `heatmap?symbol=BTC&range=1d`.
+/// A query for maps to record, such as `heatmap?symbol=BTC&range=1d`.
 ///
 /// Parameters that it does not name may have any value.
 #[derive(Clone, Debug, PartialEq, Eq)]

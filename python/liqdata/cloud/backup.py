@@ -36,7 +36,7 @@ _RAW = "raw/"
 _UNFINISHED = re.compile(r"(^|/)\.[^/]+\.[0-9a-f]{32}\.tmp$")
 _RECORDED = re.compile(rf"recorded/([^/]+)/{re.escape(JOURNAL)}")
 _NAMES = {*TABLES, *_LOOSE, SUPERSEDED, JOURNAL, "raw", "recorded"}
-_TRIES = 3  # snapshots of an archive whose files are deleted while they are copied
+_TRIES = 3  # snapshots, if files of the archive are deleted while they are copied
 
 
 class Copied(NamedTuple):
@@ -160,9 +160,9 @@ async def _attempt(source: Place, target: Place, there: Manifest | None, scratch
     # The journal is written last, when all files that it lists are there.
     await target.put(JOURNAL, journal)
     if there is not None:
-        kept = {file.place for file in sound} | set(raw)
+        current = {file.place for file in sound} | set(raw)
         former = {file.place for file in there.files} | {path for path in present if path.startswith(_RAW)}
-        await each(sorted((former & set(present)) - kept), target.delete)
+        await each(sorted((former & set(present)) - current), target.delete)
     return Copied(
         taken_at=here.backed_up or 0,
         files=len(sound) + len(raw) + len(loose) + 1,

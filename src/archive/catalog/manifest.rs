@@ -300,7 +300,7 @@ fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<SegmentEntry> {
     })
 }
 
-/// Reason of a pending segment that exceeded the retention and whose file is to be deleted.
+/// Reason of a pending segment that exceeded the retention. Its file is to be deleted.
 pub(crate) const EXPIRED: &str = "expired";
 
 /// Takes the segments of a table before the day `first` out of use; returns their number of rows.

@@ -84,7 +84,7 @@ pub(crate) fn retain(
     Ok(done)
 }
 
-/// The first day of the newest days whose maps take `most` bytes together; `None` if all days do.
+/// The first of the newest days with maps of `most` bytes together; `None` if the maps of all days have fewer.
 ///
 /// The maps of `today` always stay.
 fn first_map_day(journal: &Connection, most: u64, today: Day) -> rusqlite::Result<Option<Day>> {

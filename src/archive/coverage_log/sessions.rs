@@ -263,7 +263,7 @@ pub(crate) fn undo(journal: &Connection, ingest: &str, at: Millis) -> rusqlite::
         .map(drop)
 }
 
-/// Deletes what is recorded about the time before an instant, whose orders were deleted.
+/// Deletes what is recorded about the time before an instant, after its orders were deleted.
 ///
 /// The last session of each exchange stays, because the time since it becomes a gap.
 pub(crate) fn forget_before(journal: &Connection, first: Millis) -> rusqlite::Result<()> {

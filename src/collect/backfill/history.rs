@@ -123,7 +123,7 @@ impl<'a> HistoryBackfill<'a> {
         let listings = self.listings();
         let settings = &self.context().settings;
         let until = self.settled_until();
-        let begin = |kept| until.back(settings.history_of(kept).saturating_mul(Millis::DAY));
+        let begin = |days| until.back(settings.history_of(days).saturating_mul(Millis::DAY));
         let from = begin(settings.bars_days);
         let readings_from = begin(settings.open_interest_days)
             .max(until.back(self.context().venue.open_interest_look_back()));

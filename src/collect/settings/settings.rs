@@ -256,7 +256,7 @@ pub struct Settings {
     pub pending_rows: usize,
     /// Maximum size of the file of rejected messages (dead letters), in bytes.
     pub dead_letter_bytes: u64,
-    /// Queries whose estimated maps a server in the same process stores, such as `heatmap?symbol=BTC`.
+    /// Queries with estimated maps that a server in the same process stores, such as `heatmap?symbol=BTC`.
     pub maps: Vec<String>,
     /// Number of days for which stored maps are kept.
     pub maps_days: u32,
@@ -403,9 +403,9 @@ impl Settings {
         }
     }
 
-    /// Number of past days of a table with a retention of `kept` days to request at the start.
-    pub(crate) fn history_of(&self, kept: Option<u32>) -> i64 {
-        i64::from(self.history_days.min(kept.unwrap_or(u32::MAX)))
+    /// Number of past days of a table with a retention of so many `days` to request at the start.
+    pub(crate) fn history_of(&self, days: Option<u32>) -> i64 {
+        i64::from(self.history_days.min(days.unwrap_or(u32::MAX)))
     }
 
     /// Maximum length of the backfill of orders at the start, in milliseconds. `None`: no limit.

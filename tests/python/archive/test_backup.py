@@ -269,7 +269,7 @@ def test_a_target_with_anything_else_is_refused_and_left_alone(where, s3, folder
 def test_a_restored_archive_that_was_written_to_takes_no_backup(folder, tmp_path):
     archive.backup(folder, tmp_path / "backup")
     archive.backup(tmp_path / "backup", tmp_path / "restored")
-    archive.backup(tmp_path / "backup", tmp_path / "restored")  # nobody has written to it
+    archive.backup(tmp_path / "backup", tmp_path / "restored")  # nothing was written to it
     buckets.more(tmp_path / "restored")
     with pytest.raises(ArchiveError, match="that a process has written to, not a backup"):
         archive.backup(tmp_path / "backup", tmp_path / "restored")

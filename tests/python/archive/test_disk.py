@@ -32,7 +32,7 @@ def test_metrics_say_what_takes_the_disk_and_how_much_is_free(folder):
     assert found["liqdata_disk_low"] == is_low
 
 
-def test_a_collector_deletes_days_that_are_older_than_they_are_kept(folder, nowhere):
+def test_a_collector_deletes_days_that_exceed_the_retention(folder, nowhere):
     with liqdata.open(folder) as market:
         assert len(list(market.iter_orders())) > 0
         bars = list(market.bars("BTC"))

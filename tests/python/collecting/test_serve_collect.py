@@ -208,8 +208,8 @@ def test_served_maps_are_stored_unchanged(tmp_path):
     served = {}
     with exchanges(file, "--no-limits") as tell:
         file.write_text('coins = ["BTC"]\nhistory_days = 2\n' + file.read_text())
-        kept = ("--keep-maps", "heatmap?symbol=BTC", "--keep-maps", "levels")
-        with serving(archive, file, "--exchanges", ",".join(VENUES), "--coins", "BTC", *kept) as (process, url):
+        wanted = ("--keep-maps", "heatmap?symbol=BTC", "--keep-maps", "levels")
+        with serving(archive, file, "--exchanges", ",".join(VENUES), "--coins", "BTC", *wanted) as (process, url):
             with liqdata.Client(url) as client:
                 client.liqmap("BTC")
                 for path in ("liq-heatmap?range=12h", "liq-levels"):
