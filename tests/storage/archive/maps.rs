@@ -238,6 +238,10 @@ fn maps_are_filtered_by_the_version_of_the_model() {
 fn an_archive_of_another_format_is_refused_with_the_one_that_is_known() {
     let folder = Folder::new();
     drop(Archive::create_or_open(folder.archive()).unwrap());
+    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
+    let version = journal.query_row("PRAGMA user_version", [], |row| row.get::<_, i32>(0));
+    assert_eq!(version.unwrap(), 1);
+    drop(journal);
     for (version, hint) in [
         (0, "open it once"),
         (2, "use the liqdata version"),
