@@ -119,41 +119,59 @@ KILLED = """
 
 
 def killed(source, target, at):
-    """Back up and be killed before so many steps; without that many, return their number."""
+    """Back up and be killed before so many steps; the number of steps if there are fewer."""
     command = [sys.executable, "-c", textwrap.dedent(KILLED), str(source), str(target), str(at)]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    assert ran.returncode == (-signal.SIGKILL if at else 0)
-    return int(ran.stdout or 0)
+    assert ran.returncode in (-signal.SIGKILL, 0)
+    return int(ran.stdout) if ran.returncode == 0 else None
+
+
+def kills(source, target, check, begin=lambda: None):
+    """Back up with kills at random steps, and check what each leaves; ``begin`` makes the target as it is before."""
+    chance, count = random.Random(57), 0
+    begin()
+    steps = killed(source, target, 0)
+    while count < KILLS:
+        shutil.rmtree(target)
+        begin()
+        # The next backups continue what is left.
+        while count < KILLS and killed(source, target, chance.randint(1, steps)) is None:
+            count += 1
+            check()
 
 
 def test_a_killed_backup_leaves_the_former_one_and_a_killed_restore_is_continued(folder, tmp_path):
-    chance, target, restored = random.Random(57), tmp_path / "backup", tmp_path / "restored"
+    target, restored, former = tmp_path / "backup", tmp_path / "restored", tmp_path / "former"
     first = answers(folder)
-    steps = killed(folder, tmp_path / "counted", 0)
-    shutil.rmtree(tmp_path / "counted")
-    for _ in range(KILLS):
-        killed(folder, target, chance.randint(1, steps))
-        if (target / "journal.sqlite").exists():
-            assert answers(target) == first
+
+    def is_none_or_first():
+        assert not (target / "journal.sqlite").exists() or answers(target) == first
+
+    kills(folder, target, is_none_or_first)
     archive.backup(folder, target)
+    assert names(target) == names(folder)
+    shutil.copytree(target, former)
     buckets.more(folder)
     second = answers(folder)
     assert second != first
-    for _ in range(KILLS):
-        # Only some steps are left for the files of the second day.
-        killed(folder, target, chance.randint(1, 8))
+
+    def is_former_or_second():
         assert answers(target) in (first, second)
-        assert len(archive.verify(target)) == 0 or answers(target) == first
+
+    shutil.rmtree(target)
+    kills(folder, target, is_former_or_second, lambda: shutil.copytree(former, target))
     archive.backup(folder, target)
     assert answers(target) == second
-    for _ in range(KILLS):
-        killed(target, restored, chance.randint(1, steps))
+    assert names(target) == names(folder)
+
+    def is_none_or_second():
         if (restored / "journal.sqlite").exists():
             assert answers(restored) == second
-            shutil.rmtree(restored)
-        else:
-            with pytest.raises(ArchiveError, match=r"is not an archive"):
-                liqdata.open(restored)
+            return
+        with pytest.raises(ArchiveError, match=r"is not an archive"):
+            liqdata.open(restored)
+
+    kills(target, restored, is_none_or_second)
     archive.backup(target, restored)
     assert answers(restored) == second
     assert len(archive.verify(restored)) == 0
