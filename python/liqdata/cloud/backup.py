@@ -271,7 +271,7 @@ async def _checked_bytes(source: Place, file: ArchiveFile) -> bytes:
         data = await source.get(place, file.bytes)
         if data is None:
             continue
-        found = await asyncio.to_thread(lambda data=data: hashlib.sha256(data).hexdigest())
+        found = (await asyncio.to_thread(hashlib.sha256, data)).hexdigest()
         if found != file.sha256:
             path = f"{source.address}/{place}"
             msg = (
