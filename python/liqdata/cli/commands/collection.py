@@ -23,6 +23,9 @@ __all__ = ["command", "log_format", "options", "plan"]
 RETAINED = ("orders", "bars", "open_interest", "positions", "maps", "raw")
 """Tables, and raw frames, that the retention may limit."""
 
+RETAINED = ("orders", "bars", "open_interest", "positions", "maps", "raw")
+"""Tables, and raw frames, that the retention may limit."""
+
 
 def command(name: str, sentence: str) -> Command:
     """Build the command ``collect`` or ``record``."""
