@@ -10,8 +10,8 @@ import liqdata
 from liqdata.errors import BadQuery
 
 UNKNOWN_SIZE = (
-    "is in contracts, and the size of the contract is unknown; ingest and read take it as contract_size (a number, or a "
-    "table of symbol and contract_size), the command as --contract-size"
+    "is in contracts, and the size of the contract is unknown; ingest and read take it as contract_size (a number, or "
+    "a table of symbol and contract_size), the command as --contract-size"
 )
 
 # --- Tardis
