@@ -243,6 +243,8 @@ class _Work:
         asked = {"format": options.format, "exchange": options.exchange, "new_exchange": options.new_exchange}
         if options.sizes is not None:
             asked["contract_size"] = repr(options.sizes)
+        if options.rates is not None:
+            asked["quote_rates"] = repr(options.rates)
         finished = Finished(self._folder, paths, asked)
         left = []
         for path in paths:
