@@ -252,7 +252,12 @@ impl<'a> Conversion<'a> {
             return Ok(count);
         }
         let table = RawTable::new(found).map_err(|fault| column_fault(&fault))?;
-        let table = table.with_names(self.table.header.clone());
+        // The columns of known programs are known to be those of liquidations.
+        let table = if layout.needs.is_empty() {
+            table.with_names(self.table.header.clone())
+        } else {
+            table
+        };
         let stopped = || "the reading was stopped".to_owned();
         match kind {
             TableKind::Orders => {

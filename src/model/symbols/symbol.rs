@@ -260,13 +260,15 @@ impl Symbol {
             pairs.filter_map(|word| pair(&word.as_str())).next()
         };
         let found = words.iter().find_map(pair).map(|symbol| symbol.name);
+        let of_words = |is_known: bool| {
+            let mut pairs = joined.clone().filter_map(|word| pair(&word.as_str()));
+            pairs.find(|pair| !is_known || is_coin(&pair.coin))
+        };
         let found = found.or_else(|| {
-            joined
-                .clone()
-                .find_map(|word| pair(&word.as_str()))
-                .map(|symbol| symbol.name)
+            let pair = of_words(true).or_else(turned).or_else(|| of_words(false));
+            pair.map(|symbol| symbol.name)
         });
-        let found = found.or_else(|| Some(turned()?.name)).or_else(start);
+        let found = found.or_else(start);
         found.or_else(|| {
             words
                 .iter()
@@ -438,6 +440,11 @@ mod tests {
                 Perpetual,
             ),
             ("BTC-27NOV26", "BTCUSD", "BTC", Some("USD"), Dated),
+            ("BTC261225", "BTCUSD", "BTC", Some("USD"), Dated),
+            ("BTCUSDT261225", "BTCUSDT", "BTC", Some("USDT"), Dated),
+            ("BTCUSDC-26DEC26", "BTCUSDC", "BTC", Some("USDC"), Dated),
+            ("BTCF0USTF0", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
+            ("swap/BTC-USDT", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
             ("tBTCF0:USTF0", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
             ("TBTCF0:USTF0", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
             ("BTCF0:USTF0", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
@@ -629,10 +636,34 @@ mod tests {
             ("BYBIT:BTCUSDT.P", Some("bybit"), "BTCUSDT"),
             ("okex:BTC-USDT-SWAP", Some("okx"), "BTCUSDT"),
             ("COINBASE:BTCUSD", Some("coinbase"), "BTCUSD"),
+            ("binance/BTCUSDT", Some("binance"), "BTCUSDT"),
             ("BTC:USDT", None, "BTCUSDT"),
+            ("DYDX/USDT", None, "DYDXUSDT"),
         ] {
             let read = Symbol::read(text).unwrap();
             assert_eq!((read.exchange(), read.name()), (exchange, name), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_explains_nothing_makes_a_spelling_unclear() {
+        for (text, meant) in [
+            ("CoinbasePro:BTC-USD", "BTCUSD"),
+            ("fooex/BTCUSDT", "BTCUSDT"),
+            ("SWAP-BTC-USDT", "BTCUSDT"),
+            ("USDT-BTC", "BTCUSDT"),
+        ] {
+            assert!(!Symbol::read(text).unwrap().is_clear(), "{text}");
+            assert_eq!(Symbol::guess(text).as_deref(), Some(meant), "{text}");
+        }
+        for text in [
+            "ETH/USD:BTC",
+            "USDT-TRY",
+            "BTC_USDT_USDT",
+            "PERP_ETH_USDC",
+            "BTC/EUR:EUR",
+        ] {
+            assert!(Symbol::read(text).unwrap().is_clear(), "{text}");
         }
     }
 

@@ -9,12 +9,11 @@ use rust_decimal::Decimal;
 use crate::contract::decode::{exact_decimal, nearest_double};
 use crate::model::{
     DecimalColumn, Labels, Millis, ShortDecimal, Side, Symbol, exchange_name, nearest_f64,
-    read_span,
+    own_name, read_span,
 };
 use crate::tables::amounts::AmountColumn;
 use crate::tables::cells::{InputCell, InputCells};
 use crate::tables::raw_table::RawTable;
-use crate::tables::reading::consistency::is_less_exact;
 use crate::tables::reading::times::{IN_SECONDS, SecondsScan, instant};
 use crate::tables::row_fault::{BLANK, RowFault};
 use crate::tables::spreadsheet_text::plain_text;
@@ -514,6 +513,14 @@ impl ColumnReader<'_> {
     pub(super) fn instant(cell: &InputCell<'_>) -> Result<Millis, String> {
         instant(cell).map_err(str::to_owned)
     }
+}
+
+/// Whether a symbol is more exact than a coin: the coin is the currency in which the contract is quoted or settles, or it
+/// lacks the namespace, as `TSLA` for `xyz:TSLA`.
+pub(super) fn is_less_exact(symbol: &Symbol, coin: &str) -> bool {
+    let coin = coin.to_uppercase();
+    let base = symbol.coin().split_once(':').map(|(_, base)| base);
+    base == Some(&coin) || symbol.quote().is_some_and(|quote| quote == own_name(&coin))
 }
 
 /// The length of a bar of which the last millisecond or second is given instead of the close.

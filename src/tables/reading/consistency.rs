@@ -6,10 +6,10 @@ use rust_decimal::Decimal;
 
 use crate::model::{
     DecimalColumn, Labels, Millis, Side, Symbol, coin_of_base, contradicts_product, exchange_name,
-    is_coin, named_exchange, own_name,
+    is_coin, named_exchange,
 };
 use crate::tables::cells::{InputCell, InputCells};
-use crate::tables::reading::column_reader::ColumnReader;
+use crate::tables::reading::column_reader::{ColumnReader, is_less_exact};
 use crate::tables::reading::times::instant;
 use crate::tables::row_fault::RowFault;
 
@@ -289,14 +289,6 @@ impl ColumnReader<'_> {
             }
         }
     }
-}
-
-/// Whether a symbol is more exact than a coin: the coin is the currency in which the contract is quoted or settles, or it
-/// lacks the namespace, as `TSLA` for `xyz:TSLA`.
-pub(super) fn is_less_exact(symbol: &Symbol, coin: &str) -> bool {
-    let coin = coin.to_uppercase();
-    let base = symbol.coin().split_once(':').map(|(_, base)| base);
-    base == Some(&coin) || symbol.quote().is_some_and(|quote| quote == own_name(&coin))
 }
 
 /// Whether a coin is another one than that of the symbol.

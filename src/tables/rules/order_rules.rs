@@ -228,7 +228,7 @@ impl Judge<'_> {
         let rate = || self.rate(contract, at);
         let plain = terms.counted == Ok(Counted::Base(Decimal::ONE)) && terms.scale == 1;
         if plain
-            && let Some(value) = value
+            && let Some(value) = stated.value_usd
             && (!terms.is_in_dollars || !contradicts_product(price, qty, value))
         {
             return Ok(None);

@@ -195,6 +195,22 @@ def test_missing_information_of_files_names_the_options(capsys, tmp_path, monkey
         assert option in err
 
 
+def test_a_file_in_contracts_or_in_euros_is_ingested_with_the_option_that_the_refusal_names(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    names, at = "timestamp,exchange,symbol,side,price,qty", 1_704_153_600_000
+    for line, name, option in (
+        (f"{at},okx,BTC-USD-SWAP,LONG,42000,7", "--contract-size", ["--contract-size", "100"]),
+        (f"{at},kraken,BTC-EUR,LONG,42000,7", "quote_rates", ["--quote-rates", "EUR=1.08,GBP=1.2"]),
+    ):
+        (tmp_path / "orders.csv").write_text(f"{names}\n{line}\n")
+        code, out, _ = run(capsys, "ingest", "archive", "orders.csv")
+        assert (code, name in out) == (1, True)
+        code, out, _ = run(capsys, "ingest", "archive", "orders.csv", *option)
+        assert (code, "1 new" in out) == (0, True)
+
+
 def test_a_missing_parent_folder_of_a_new_archive_is_named(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for words in (

@@ -128,7 +128,7 @@ def test_a_word_that_is_the_side_of_the_position_there_is_not_read_as_an_order(t
 
 @pytest.mark.parametrize("name", ["position", "liquidated_side", "liq_side", "direction", "position side"])
 def test_a_side_of_the_position_under_another_name_is_not_passed_over(tmp_path, folder, name):
-    file = orders_of(tmp_path, timestamp=[START, START + 1, START + 2], side="BUY", **{name: ["LONG", "SHORT", "buy"]})
+    file = orders_of(tmp_path, timestamp=[START, START + 1, START + 2], side="BUY", **{name: ["LONG", "SHORT", "BOTH"]})
     done = liqdata.ingest(folder, file, format="force_orders")
     assert (done.new, list(done.refused.values())) == (2, [1])
     with liqdata.open(folder) as market:
@@ -183,7 +183,7 @@ def test_a_file_that_is_named_after_another_exchange_is_refused(tmp_path, folder
     bars = {"timestamp": [START, START + 5 * MINUTE]}
     bars |= dict.fromkeys(("open", "high", "low", "close"), [42_000.0] * 2) | {"volume": [1.0] * 2}
     file = as_csv(tmp_path, bars, "bybit_BTCUSDT_5m.csv")
-    with pytest.raises(liqdata.BadQuery, match="bybit.*binance"):
+    with pytest.raises(liqdata.BadQuery, match=r"bybit.*binance"):
         liqdata.ingest(folder, file, exchange="binance")
     assert liqdata.ingest(folder, file, exchange="bybit").new == 2
 

@@ -243,7 +243,7 @@ def test_force_orders_and_open_interest_of_binances_rest_endpoints(tmp_path, fol
     "name, lines, volumes",
     [
         (
-            "Bybit_SOLUSDT_1h.csv",
+            "Binance_SOLUSDT_1h.csv",
             [
                 "https://www.CryptoDataDownload.com",
                 DOWNLOADED,

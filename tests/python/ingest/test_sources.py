@@ -95,7 +95,7 @@ def test_an_order_of_two_sources_is_stored_once_by_count(tmp_path, first, second
         assert len(orders(archive)) == max(one, two)
 
 
-@pytest.mark.parametrize(("price", "average"), [("82394.30", "82394.30"), ("82394.30", "0"), ("82394.3", "82394.300")])
+@pytest.mark.parametrize("price, average", [("82394.30", "82394.30"), ("82394.30", "0"), ("82394.3", "82394.300")])
 def test_the_key_of_binance_is_the_same_in_a_frame_and_in_its_file(tmp_path, price, average):
     order = {"s": "BTCUSDT", "S": "SELL", "o": "LIMIT", "f": "IOC", "q": "0.190", "p": price, "ap": average}
     order |= {"X": "FILLED", "l": "0.190", "z": "0.190", "T": AT}

@@ -10,8 +10,8 @@ import liqdata
 from liqdata.errors import BadQuery
 
 UNKNOWN_SIZE = (
-    "is in contracts, and the size of the contract is unknown; contract_size= gives it (a number, or a table of symbol "
-    "and contract_size)"
+    "is in contracts, and the size of the contract is unknown; ingest and read take it as contract_size (a number, or "
+    "a table of symbol and contract_size), the command as --contract-size"
 )
 
 # --- Tardis
@@ -230,3 +230,16 @@ def test_a_reservoirs_fills_are_those_of_a_node(tmp_path, folder):
     assert (done.rows, done.new, sum(done.refused.values())) == (2, 0, 2)
     with pytest.raises(BadQuery, match='give format="hyperliquid_fills"'):
         liqdata.ingest(folder, file, format="orders")
+
+
+def test_coin_margined_contracts_of_binance_have_their_size_in_files_of_cryptofeed(tmp_path, folder):
+    names = "exchange,symbol,side,quantity,price,id,status,timestamp,receipt_timestamp"
+    line = "BINANCE_DELIVERY,BTC-USD-PERP,sell,7,42000,,filled,1704153600,1704153600"
+    file = tmp_path / "l.csv"
+    file.write_text(f"{names}\n{line}\n{line.replace('BTC', 'ETH')}\n")
+    assert liqdata.ingest(folder, file).new == 2
+    with liqdata.open(folder) as market:
+        assert {(row["symbol"], int(row["value_usd"])) for row in market.iter_orders()} == {
+            ("BTCUSD", 700),
+            ("ETHUSD", 70),
+        }

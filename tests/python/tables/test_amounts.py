@@ -152,7 +152,7 @@ def test_a_column_of_sizes_says_what_whole_quantities_count(tmp_path, name, valu
     assert (float(stored["qty"]), float(stored["value_usd"])) == (0.13, 5460)
 
 
-def test_a_size_beside_coins_needs_a_value():
+def test_a_size_of_contracts_with_a_quantity_in_coins_needs_a_value():
     row = order(exchange="okx", symbol="BTC-USDT-SWAP", qty="0.13", ctVal="0.01")
     with pytest.raises(BadQuery, match="counts coins or contracts"):
         liqdata.Market(orders=[row])
@@ -164,7 +164,7 @@ def test_a_size_beside_coins_needs_a_value():
         liqdata.Market(orders=[row])
 
 
-@pytest.mark.parametrize("name", ["baseValue", "base_qty", "homeNotional"])
+@pytest.mark.parametrize("name", ["base_amount", "base_qty", "homeNotional"])
 def test_a_quantity_in_coins_is_read_before_contracts(tmp_path, name):
     row = order(exchange="okx", symbol="BTC-USDT-SWAP", qty="13", **{name: "0.13"})
     assert list(doors(tmp_path, row)) == [(0.13, 5460)] * 3

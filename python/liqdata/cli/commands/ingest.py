@@ -37,6 +37,7 @@ def command(name: str, sentence: str) -> Command:
             option("--exchange", metavar="NAME", help="Exchange of rows that do not name one."),
             flag("--new-exchange", help="Accept an unknown exchange; refused by default."),
             option("--contract-size", metavar="NUMBER", help="Size of one contract, if amounts count contracts."),
+            option("--quote-rates", metavar="RATES", help="USD per unit of other quotes, such as EUR=1.08,KRW=0.0007."),
             option("--source", metavar="TEXT", help="Origin of the files, as free text."),
             flag("--list", help="List the ingests of DIR, with their ids."),
             option("--undo", metavar="ID", help="Undo an ingest, and list the ingests to run again."),
@@ -58,6 +59,7 @@ def _ingest(
     exchange: str | None,
     new_exchange: bool,
     contract_size: str | None,
+    quote_rates: str | None,
     source: str | None,
     list: bool,
     undo: str | None,
@@ -79,6 +81,7 @@ def _ingest(
             exchange=exchange,
             new_exchange=new_exchange,
             contract_size=contract_size,
+            quote_rates=_rates(quote_rates),
             source=source,
             progress=shown,
         )
@@ -96,6 +99,13 @@ def _ingest(
         print(done)
     if done.cut_short or (done.rows and done.rows == sum(done.refused.values())):
         click.get_current_context().exit(1)
+
+
+def _rates(text: str | None) -> dict[str, str] | None:
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    return {quote.strip(): rate.strip() for quote, _, rate in pairs}
 
 
 def _manage(archive: Path, files: tuple[str, ...], *, list: bool, undo: str | None, json: bool) -> None:
