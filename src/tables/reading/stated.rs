@@ -1,4 +1,4 @@
-//! What the rows of a table state beside their amounts, and whether they are finished bars of trades.
+//! What the rows of a table state in addition to their amounts, and whether they are finished bars of trades.
 
 use rust_decimal::Decimal;
 
@@ -10,13 +10,13 @@ use crate::tables::row_fault::RowFault;
 /// The amounts of a column; `None` for rows that state none.
 type StatedColumn = Option<Vec<Option<Decimal>>>;
 
-/// Amounts in other units that a table states beside its own.
+/// Amounts in other units that a table states in addition to its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatedAmounts {
     columns: [StatedColumn; 5],
 }
 
-/// The amounts that a row states beside its own.
+/// The amounts that a row states in addition to its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StatedRow {
     /// In the base currency.
