@@ -45,8 +45,8 @@ pub(super) fn stated_volume(
     // Programs write 0 for what they do not know.
     let known =
         |stated: Option<Decimal>| stated.filter(|stated| !stated.is_zero() || volume.is_zero());
-    let in_quote = |usd: Decimal| usd.checked_div(rate);
-    let usd = known(stated.usd).and_then(in_quote);
+    let without_rate = |usd: Decimal| usd.checked_div(rate);
+    let usd = known(stated.usd).and_then(without_rate);
     let (base, quote, either) = (
         known(stated.base),
         known(stated.quote),
