@@ -135,7 +135,7 @@ pub(crate) const HIGH: &[&str] = &["high", "h"];
 pub(crate) const LOW: &[&str] = &["low", "l"];
 pub(crate) const CLOSE: &[&str] = &["close", "c"];
 pub(crate) const VOLUME: &[&str] = &["volume", "v"];
-pub(crate) const VOLUME_USD: &[&str] = &["volume_usd", "volumeusd", "usd_volume"];
+pub(crate) const VOLUME_USD: &[&str] = &["volume_usd", "volumeusd", "usd_volume", "usdvolume"];
 /// The volume in the base currency, which decides where `volume` counts contracts.
 pub(crate) const BASE_VOLUME: &[&str] = &[
     "base_volume",
@@ -144,6 +144,9 @@ pub(crate) const BASE_VOLUME: &[&str] = &[
     "vol_ccy",
     "volume_base",
     "base_asset_volume",
+    "basetokenvolume",
+    "base_vol",
+    "basevol",
 ];
 /// The volume in the quote currency, which `volume` must fit.
 pub(crate) const QUOTE_VOLUME: &[&str] = &[
@@ -157,6 +160,9 @@ pub(crate) const QUOTE_VOLUME: &[&str] = &[
     "volume_quote",
     "trade_turnover",
     "turnover",
+    "quote_vol",
+    "quotevol",
+    "cost",
     "sum",
 ];
 pub(crate) const INTERVAL: &[&str] = &[

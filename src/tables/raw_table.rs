@@ -246,7 +246,7 @@ impl RawTable {
     }
 }
 
-/// Names the close of the bars of Binance's socket, a column `T` beside the open `t` or another time.
+/// Names the close of the bars of Binance's socket, a column `T` next to the open `t` or another time.
 fn with_close(mut columns: Vec<(String, InputCells)>) -> Vec<(String, InputCells)> {
     let has = |column: &str| {
         let mut names = columns.iter();

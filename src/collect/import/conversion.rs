@@ -681,14 +681,13 @@ fn unit(table: &FileTable, name: &FileName, exchange: Option<&str>) -> AmountUni
         AmountMeaning::Unstated if kind == TableKind::Bars && is_of_ccxt && is_one => {
             AmountUnit::Contracts
         }
-        AmountMeaning::Unstated => AmountUnit::Unstated,
         AmountMeaning::Binance if kind == TableKind::Orders && layout.exchange.is_none() => {
             AmountUnit::Published
         }
         AmountMeaning::Binance if kind == TableKind::Orders => AmountUnit::Base,
         // The amounts of Binance's other contracts are in coins; other exchanges write the same files.
         AmountMeaning::Binance if exchange == Some("binance") => AmountUnit::Published,
-        AmountMeaning::Binance => AmountUnit::Unstated,
+        AmountMeaning::Unstated | AmountMeaning::Binance => AmountUnit::Unstated,
         // Amounts of the other formats are converted to coins here.
         _ => AmountUnit::Base,
     }

@@ -268,7 +268,7 @@ fn expiry(words: &[String], are_before: bool) -> String {
     if !named.iter().any(|word| is_expiry(word)) {
         return String::new();
     }
-    named.iter().map(|word| format!("-{word}")).collect()
+    named.iter().flat_map(|word| ["-", *word]).collect()
 }
 
 /// The pair with which words in upper case begin, and the words after it.

@@ -8,7 +8,7 @@ use crate::tables::amount_unit::{AmountUnit, ContractSizes};
 use crate::tables::amounts::AmountColumn;
 use crate::tables::raw_table::{ColumnFault, RawTable};
 use crate::tables::reading::column_reader::ColumnReader;
-use crate::tables::reading::stated::StatedAmounts;
+use crate::tables::reading::stated::{StatedAmounts, open_bars};
 use crate::tables::row_fault::{BLANK, RowFault};
 
 /// Defaults for values that a table leaves out, and requirements on its rows.
@@ -525,7 +525,7 @@ pub(crate) fn read_bars(
             ["base_volume", "quote_volume", "volume_usd", "amount", ""],
         )
         .filter(|_| amounts != "home_notional"),
-        is_open: reader.open_bars(table),
+        is_open: open_bars(table),
         unit,
         timestamp,
     };

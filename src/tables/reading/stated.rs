@@ -1,4 +1,4 @@
-//! What the rows of a table state beside their amounts, and whether they are finished bars of trades.
+//! What the rows of a table state in addition to their amounts, and whether they are finished bars of trades.
 
 use rust_decimal::Decimal;
 
@@ -10,13 +10,13 @@ use crate::tables::row_fault::RowFault;
 /// The amounts of a column; `None` for rows that state none.
 type StatedColumn = Option<Vec<Option<Decimal>>>;
 
-/// Amounts in other units that a table states beside its own.
+/// Amounts in other units that a table states in addition to its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatedAmounts {
     columns: [StatedColumn; 5],
 }
 
-/// The amounts that a row states beside its own.
+/// The amounts that a row states in addition to its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StatedRow {
     /// In the base currency.
@@ -71,20 +71,20 @@ impl StatedAmounts {
     }
 }
 
-impl ColumnReader<'_> {
-    /// Whether each bar says that it is not final; empty if the table does not say it.
-    pub(super) fn open_bars(&self, table: &RawTable) -> Vec<bool> {
-        let Some(cells) = table.get("is_closed") else {
-            return Vec::new();
-        };
-        let is_open = |row: usize| {
-            let word = cells.at(row).shown().to_lowercase();
-            let word = word.trim_matches(['"', ' ']);
-            ["false", "f", "0", "0.0", "no", "n"].contains(&word)
-        };
-        (0..table.rows()).map(is_open).collect()
-    }
+/// Whether each bar says that it is not final; empty if the table does not say it.
+pub(super) fn open_bars(table: &RawTable) -> Vec<bool> {
+    let Some(cells) = table.get("is_closed") else {
+        return Vec::new();
+    };
+    let is_open = |row: usize| {
+        let word = cells.at(row).shown().to_lowercase();
+        let word = word.trim_matches(['"', ' ']);
+        ["false", "f", "0", "0.0", "no", "n"].contains(&word)
+    };
+    (0..table.rows()).map(is_open).collect()
+}
 
+impl ColumnReader<'_> {
     /// Adds a fault for each row that says that its prices are not those of trades.
     pub(super) fn check_price_types(&mut self, table: &RawTable) {
         let Some(cells) = table.get("price_type") else {

@@ -7,7 +7,7 @@ use crate::tables::amount_unit::Counted;
 use crate::tables::reading::StatedRow;
 use crate::tables::rules::stated_volumes::is_of_contracts;
 
-/// Exchanges that publish open interest in contracts, beside its value.
+/// Exchanges that publish open interest in contracts with its value.
 const IN_CONTRACTS: [&str; 7] = ["bitmex", "deribit", "gate", "htx", "kucoin", "mexc", "okx"];
 
 /// The amount of a reading that other columns decide.

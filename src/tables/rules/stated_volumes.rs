@@ -45,19 +45,21 @@ pub(super) fn stated_volume(
     // Programs write 0 for what they do not know.
     let known =
         |stated: Option<Decimal>| stated.filter(|stated| !stated.is_zero() || volume.is_zero());
-    let in_quote = |usd: Decimal| usd.checked_div(rate);
-    let usd = known(stated.usd).and_then(in_quote);
+    let without_rate = |usd: Decimal| usd.checked_div(rate);
+    let usd = known(stated.usd).and_then(without_rate);
     let (base, quote, either) = (
         known(stated.base),
         known(stated.quote),
         known(stated.either),
     );
+    // An amount of an unknown unit may be in coins.
     let counts = match counted {
         Ok(Counted::Base(size)) => product(volume, size),
-        _ => None,
+        Ok(_) => None,
+        Err(_) => Some(volume),
     };
     let is = |coins: Decimal| {
-        let is_volume = counts == Some(coins);
+        let is_volume = counted.is_ok() && counts == Some(coins);
         Ok((!is_volume).then_some(coins))
     };
     if let Some(quote) = quote.or(usd) {
@@ -74,7 +76,7 @@ pub(super) fn stated_volume(
         return if is_quote { Err(UNFIT) } else { is(base) };
     }
     match (either, counts) {
-        (Some(either), Some(counts)) if counts == either || range.fits(either, counts) => Ok(None),
+        (Some(either), Some(counts)) if range.fits(either, counts) => is(counts),
         (Some(either), _) if range.fits(volume, either) => is(either),
         (Some(either), _) if is_of_contracts(volume, either) => Err(UNFIT),
         _ => Ok(None),
@@ -143,6 +145,13 @@ mod tests {
         ] {
             assert_eq!(read(volume, others), coins, "{volume} {others:?}");
         }
+        let stated = StatedRow {
+            quote: "525000".parse().ok(),
+            ..StatedRow::default()
+        };
+        let volume = "12.5".parse().unwrap();
+        let unknown = stated_volume(volume, stated, Err("unknown"), RANGE, Decimal::ONE);
+        assert_eq!(unknown, coins);
         for (volume, others) in [
             ("125000", ["", "525000", "", ""]),
             ("525000", ["", "", "525000", ""]),

@@ -200,10 +200,11 @@ def some_bars(count=4, step=STEP, **other):
     return columns | {name: cells if isinstance(cells, list) else [cells] * count for name, cells in other.items()}
 
 
-def through(form, folder, archive, kind, columns, name, exchange):
-    """The outcome of a table that comes as a file or as such."""
+def through(form, archive, kind, columns, named):
+    """The outcome of a table of an exchange that comes as a file of a name, or as such."""
+    exchange, name = named
     if form == "csv":
-        return liqdata.ingest(archive, as_csv(folder, columns, name), exchange=exchange)
+        return liqdata.ingest(archive, as_csv(archive.parent, columns, name), exchange=exchange)
     columns = {"symbol": [named_by(name)] * len(columns["timestamp"])} | columns
     return liqdata.ingest(archive, **{kind: columns}, exchange=exchange)
 
@@ -220,7 +221,7 @@ def stored(archive, kind):
 
 @pytest.mark.parametrize("form", ["table", "csv"])
 @pytest.mark.parametrize(
-    "exchange,name,volumes",
+    "case",
     [
         ("okx", "BTC-USDT-SWAP_5m.csv", {"volume": 1250, "volCcy": 12.5, "volCcyQuote": 525_000}),
         ("htx", "BTC-USDT_5m.csv", {"amount": 12.5, "volume": 12_500, "trade_turnover": 525_000}),
@@ -230,17 +231,18 @@ def stored(archive, kind):
         ("bitget", "BTCUSDT_5m.csv", {"base_volume": 12.5, "quote_volume": 525_000}),
     ],
 )
-def test_the_volume_in_coins_is_the_one_that_fits_the_prices(tmp_path, folder, form, exchange, name, volumes):
+def test_the_volume_in_coins_is_the_one_that_fits_the_prices(folder, form, case):
+    exchange, name, volumes = case
     columns = some_bars(**{"volume": 0.0} | volumes)
     if "volume" not in volumes:
         del columns["volume"]
-    assert through(form, tmp_path, folder, "bars", columns, name, exchange).new == 4
+    assert through(form, folder, "bars", columns, (exchange, name)).new == 4
     assert set(stored(folder, "bars")) == {12.5}
 
 
 @pytest.mark.parametrize("form", ["table", "csv"])
 @pytest.mark.parametrize(
-    "exchange,name,volumes",
+    "case",
     [
         ("gate", "BTC_USDT_5m.csv", {"volume": 125_000, "sum": 525_000}),
         ("gate", "BTC-USDT_5m.csv", {"volume": 125_000, "quote_asset_volume": 525_000}),
@@ -248,8 +250,9 @@ def test_the_volume_in_coins_is_the_one_that_fits_the_prices(tmp_path, folder, f
         ("htx", "BTC-USDT_5m.csv", {"volume": 12_500, "amount": 12.5}),
     ],
 )
-def test_a_volume_that_contradicts_the_others_is_refused(tmp_path, folder, form, exchange, name, volumes):
-    done = through(form, tmp_path, folder, "bars", some_bars(**volumes), name, exchange)
+def test_a_volume_that_contradicts_the_others_is_refused(folder, form, case):
+    exchange, name, volumes = case
+    done = through(form, folder, "bars", some_bars(**volumes), (exchange, name))
     assert done.new == 0
     assert [reason.partition(":")[0] for reason in done.refused] == ["volume"]
     assert "contract_size= gives the size" in next(iter(done.refused))
@@ -263,7 +266,7 @@ def test_the_size_of_contracts_makes_their_volume_fit(tmp_path, folder):
 
 @pytest.mark.parametrize("form", ["table", "csv"])
 @pytest.mark.parametrize(
-    "exchange,name,amounts,coins",
+    "case",
     [
         ("okx", "BTC-USDT-SWAP_5m.csv", {"oi": 3e6, "oiCcy": 30_000, "oiUsd": 1.26e9}, 30_000),
         ("gate", "BTC_USDT_5m.csv", {"open_interest": 3e8, "open_interest_usd": 1.26e9, "mark_price": 42_000}, 30_000),
@@ -271,10 +274,11 @@ def test_the_size_of_contracts_makes_their_volume_fit(tmp_path, folder):
         ("binance", "BTCUSDT_5m.csv", {"open_interest": 30_000, "oi_usd": 1.2601e9}, 30_000),
     ],
 )
-def test_open_interest_in_contracts_is_read_by_its_coins_or_usd(tmp_path, folder, form, exchange, name, amounts, coins):
+def test_open_interest_in_contracts_is_read_by_its_coins_or_usd(folder, form, case):
+    exchange, name, amounts, coins = case
     columns = {"timestamp": [START + row * STEP for row in range(3)]}
     columns |= {column: [amount] * 3 for column, amount in amounts.items()}
-    assert through(form, tmp_path, folder, "open_interest", columns, name, exchange).new == 3
+    assert through(form, folder, "open_interest", columns, (exchange, name)).new == 3
     assert set(stored(folder, "open_interest")) == {coins}
 
 
@@ -287,14 +291,14 @@ def test_open_interest_that_contradicts_its_usd_is_refused(folder):
 
 @pytest.mark.parametrize("form", ["market", "table", "csv"])
 @pytest.mark.parametrize("name", ["open_time", "Open time", "start", "time_period_start", "window_start", "timeOpen"])
-def test_the_open_of_a_bar_is_read_before_other_times(tmp_path, folder, form, name):
+def test_the_open_of_a_bar_is_read_before_other_times(folder, form, name):
     bars = some_bars(timestamp=[START + (row + 1) * STEP for row in range(4)])
     bars = {name: [START + row * STEP for row in range(4)]} | bars
     if form == "market":
         market = liqdata.Market(bars={"symbol": ["BTCUSDT"] * 4} | bars)
         assert market.bars("BTC", start=START - STEP, end=START + 9 * STEP)[0]["timestamp"] == START
         return
-    assert through(form, tmp_path, folder, "bars", bars, "BTCUSDT_5m.csv", "binance").new == 4
+    assert through(form, folder, "bars", bars, ("binance", "BTCUSDT_5m.csv")).new == 4
     with liqdata.open(folder) as market:
         assert market.bars("BTC", start=START - STEP, end=START + 9 * STEP)[0]["timestamp"] == START
 
@@ -403,7 +407,7 @@ def test_bars_of_spot_and_of_futures_are_no_series(tmp_path, folder):
         liqdata.Market(bars={"symbol": ["SPOT_BTC_USDT"] * 4} | some_bars())
 
 
-# --- files whose names or headers say less
+# --- files with names or headers that say less
 
 
 def test_klines_with_the_header_of_programs_are_read(tmp_path, folder):

@@ -353,7 +353,7 @@ def test_of_readings_in_both_units_those_in_coins_are_read(tmp_path, folder):
     readings |= {"open_interest": np.full(rows, 7.0), "open_interest_usd": np.full(rows, 700.0)}
     file = tmp_path / "interest.parquet"
     parquet.write_table(pyarrow.table(readings), file)
-    assert liqdata.ingest(folder, file, exchange="okx").new == rows
+    assert liqdata.ingest(folder, file, exchange="binance").new == rows
     with liqdata.open(folder) as market:
         assert {row["open_interest"] for row in market.open_interest("BTC", start=START)} == {7.0}
 

@@ -89,12 +89,13 @@ def test_estimates_of_usd_are_those_of_the_same_base_units():
     assert in_usd.liqmap("BTC").total.sum() > 0
 
 
-def test_a_table_has_one_of_the_two_columns():
+def test_a_table_has_either_column_or_both_at_a_price():
     table = bars("BTC", 87_900.0)
-    both = readings_of("BTC", [1.0]) | {"open_interest_usd": [1.0]}
-    said = refusal(both, bars=table)
-    assert "open_interest" in said
-    assert "open_interest_usd" in said
+    both = readings_of("BTC", [300.0]) | {"open_interest_usd": [300.0 * 87_900.0]}
+    market = liqdata.Market(open_interest=both | {"mark_price": [87_900.0]}, bars=table)
+    assert [row["open_interest"] for row in market.open_interest("BTC")] == [300.0]
+    said = refusal(both | {"mark_price": [100.0]}, bars=table)
+    assert said.endswith("300: contradicts the open interest in USD at the price of the row")
     neither = readings_of("BTC", [1.0], column="interest")
     said = refusal(neither, bars=table)
     assert 'column "open_interest" is missing, and so is "open_interest_usd"' in said
@@ -158,6 +159,7 @@ def test_an_undecidable_unit_is_taken_from_the_column_name():
         for column in ("open_interest", "open_interest_usd"):
             liqdata.Market(bars=table, open_interest=readings_of("XRP", [1e9 / price] * 5, column=column))
     silent = bars("BTC", 87_900.0, volume=0.0)
+    silent |= dict.fromkeys(("open", "high", "low"), silent["close"])
     liqdata.Market(bars=silent, open_interest=readings_of("BTC", [1e9]))
     liqdata.Market(open_interest=readings_of("BTC", [1e9]))
 

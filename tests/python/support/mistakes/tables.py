@@ -278,10 +278,10 @@ MISTAKES = {
             'column "open_interest", row 0: -1 is not an amount; allowed: numbers from 0 on',
         ),
         (
-            'liqdata.Market(bars=BARS, open_interest={**READING, "open_interest": [1], "open_interest_usd": [1]})',
+            'liqdata.Market(bars=BARS, open_interest={**READING, "oi": [2], "oi_usd": [2], "mark_price": [9]})',
             "BadQuery",
             "open_interest",
-            'column "open_interest" and "open_interest_usd" are both given; give only one of',
+            'column "open_interest", row 0: 2: contradicts the open interest in USD at the price of the row',
         ),
         (
             'liqdata.Market(liquidations={**READING, "long_usd": [-1], "short_usd": [0]})',
