@@ -244,6 +244,15 @@ fn symbol_at(words: &[String], are_before: bool) -> Option<String> {
         return Some(format!("{prefix}_{pair}{expiry}"));
     }
     let (symbol, rest) = pair_at(words)?;
+    // Contracts in USD may count USD, which spot pairs of the same currencies do not.
+    let is_perpetual = |word: &&String| match word.as_str() {
+        "SWAP" | "PERP" => symbol.ends_with("/USD"),
+        "PERPETUAL" => symbol.ends_with("/USD") || !symbol.contains('/'),
+        _ => false,
+    };
+    if let Some(mark) = rest.first().filter(is_perpetual) {
+        return Some([symbol.as_str(), "-", mark].concat());
+    }
     Some(symbol + &expiry(rest, are_before))
 }
 
@@ -378,6 +387,9 @@ mod tests {
             ("2024_my_ETH-USDC_1h.csv", Some("ETH/USDC")),
             ("FOOUSDT_1h.csv", Some("FOOUSDT")),
             ("PF_XBTUSD_5m.csv", Some("PF_XBTUSD")),
+            ("BTC-USD-SWAP_5m.csv", Some("BTC/USD-SWAP")),
+            ("BTC-USDT-SWAP_5m.csv", Some("BTC/USDT")),
+            ("BTC-PERPETUAL_5m.csv", Some("BTC-PERPETUAL")),
             ("BTC-29MAR24-50000-C_5m.csv", Some("BTC-29MAR24-50000-C")),
             ("BTC-USDT-240329-5m.json", Some("BTC/USDT-240329")),
             ("BTCUSDT_240329_5m.csv", Some("BTCUSDT-240329")),

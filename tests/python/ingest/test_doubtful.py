@@ -432,6 +432,13 @@ def test_klines_with_the_header_of_programs_are_read(tmp_path, folder):
         assert (list(done.files.values()), done.rows - sum(done.refused.values())) == (["binance_klines"], 3)
 
 
+@pytest.mark.parametrize("name,exchange", [("BTC-USD-SWAP_5m.csv", "okx"), ("BTC-PERPETUAL_5m.csv", "deribit")])
+def test_bars_of_a_contract_in_usd_are_refused_in_a_name_as_in_a_column(tmp_path, folder, name, exchange):
+    done = liqdata.ingest(folder, as_csv(tmp_path, some_bars(), name), exchange=exchange)
+    assert done.new == 0
+    assert "counts coins or contracts of a fixed value in USD" in next(iter(done.refused))
+
+
 def test_bars_of_a_linear_contract_of_kraken_are_read_by_its_name(tmp_path, folder):
     done = liqdata.ingest(folder, as_csv(tmp_path, some_bars(), "PF_XBTUSD_5m.csv"), exchange="kraken")
     assert (done.new, done.refused) == (4, {})
