@@ -10,7 +10,7 @@ use crate::tables::raw_table::{ColumnFault, RawTable};
 use crate::tables::reading::column_reader::ColumnReader;
 use crate::tables::row_fault::{BLANK, RowFault};
 
-/// Whose side a column of sides has.
+/// What the side of a row is the side of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SideOf {
     /// That of the liquidated position.
@@ -33,7 +33,7 @@ pub(crate) struct Defaults {
     pub(crate) symbol: Option<String>,
     /// The length of bars that do not state it, in milliseconds.
     pub(crate) interval: Option<i64>,
-    /// Whose side the side column has.
+    /// What the side column has the sides of.
     pub(crate) side: SideOf,
     /// Whether a row without an exchange is faulty.
     pub(crate) needs_exchange: bool,
