@@ -42,8 +42,9 @@ pub(crate) use price_types::untraded;
 pub use quote_rates::QuoteRates;
 pub(crate) use raw_table::{ColumnFault, RawTable, TableKind};
 pub(crate) use reading::{
-    BarColumns, Defaults, InterestColumns, ReadRows, UnvaluedOrders, append_orders, exact_cell,
-    read_bars, read_contract_sizes, read_interest, read_orders, read_positions, read_rates,
+    BarColumns, Defaults, InterestColumns, ReadRows, SideOf, UnvaluedOrders, append_orders,
+    exact_cell, read_bars, read_contract_sizes, read_interest, read_orders, read_positions,
+    read_rates,
 };
 pub use row_fault::RowFault;
 pub(crate) use row_fault::first;

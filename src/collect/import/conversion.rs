@@ -23,7 +23,7 @@ use crate::model::{
 };
 use crate::tables::{
     AmountUnit, BarColumns, ColumnFault, ContractSizes, Counted, Defaults, InputCell, InputCells,
-    InterestColumns, RawTable, ReadRows, RowFault, TableKind, UNKNOWN_SIZE, UnvaluedOrders,
+    InterestColumns, RawTable, ReadRows, RowFault, SideOf, TableKind, UNKNOWN_SIZE, UnvaluedOrders,
     column_of, exact_cell, other_length, read_bars, read_interest, read_orders,
 };
 
@@ -144,8 +144,11 @@ impl<'a> Conversion<'a> {
                     name.symbol_or_given()
                 },
                 interval: name.interval(),
-                side_of_order: layout.side == SideMeaning::Order,
-                is_side_uniform: !layout.exchanges.is_empty(),
+                side: match layout.side {
+                    SideMeaning::Position => SideOf::Position,
+                    SideMeaning::Order if layout.exchanges.is_empty() => SideOf::Order,
+                    SideMeaning::Order => SideOf::AnyOrder,
+                },
                 needs_exchange: true,
                 needs_exact: true,
             },

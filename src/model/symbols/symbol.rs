@@ -253,11 +253,11 @@ impl Symbol {
         };
         let coin = |word: &&str| is_coin(word);
         let turned = || {
-            let pairs = words.windows(2).filter_map(|pair| match pair {
+            let mut pairs = words.windows(2).filter_map(|pair| match pair {
                 [quote, base] => Some([*base, *quote].concat()),
                 _ => None,
             });
-            pairs.filter_map(|word| pair(&word.as_str())).next()
+            pairs.find_map(|word| pair(&word.as_str()))
         };
         let found = words.iter().find_map(pair).map(|symbol| symbol.name);
         let of_words = |is_known: bool| {

@@ -56,8 +56,7 @@ const DENIALS: [&str; 8] = ["", "false", "f", "no", "n", "0", "00", "none"];
 fn word(cell: &InputCell<'_>) -> String {
     match cell {
         InputCell::Missing => String::new(),
-        InputCell::Text(text) => text.trim().to_owned(),
-        InputCell::Other(text) => text.trim().to_owned(),
+        InputCell::Text(text) | InputCell::Other(text) => text.trim().to_owned(),
         cell if cell.is_missing() => String::new(),
         cell => cell.shown(),
     }

@@ -11,6 +11,18 @@ use crate::tables::reading::column_reader::ColumnReader;
 use crate::tables::reading::stated::{StatedAmounts, open_bars};
 use crate::tables::row_fault::{BLANK, RowFault};
 
+/// What the side of a row is the side of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SideOf {
+    /// That of the liquidated position.
+    #[default]
+    Position,
+    /// That of the order that closed the position.
+    Order,
+    /// That of the order, also of exchanges that call the side of the position `Buy` or `Sell`.
+    AnyOrder,
+}
+
 /// Defaults for values that a table leaves out, and requirements on its rows.
 ///
 /// The caller or the file name gives the defaults.
@@ -22,10 +34,8 @@ pub(crate) struct Defaults {
     pub(crate) symbol: Option<String>,
     /// The length of bars that do not state it, in milliseconds.
     pub(crate) interval: Option<i64>,
-    /// Whether the side column has the sides of the orders that closed the positions.
-    pub(crate) side_of_order: bool,
-    /// Whether the program that wrote the sides gives them the same meaning for all exchanges.
-    pub(crate) is_side_uniform: bool,
+    /// What the side column has the sides of.
+    pub(crate) side: SideOf,
     /// Whether a row without an exchange is faulty.
     pub(crate) needs_exchange: bool,
     /// The unit of quantities, volumes and open interest that the columns do not name.
@@ -419,8 +429,8 @@ pub(crate) fn read_orders(
     let exchange = exchanges(&mut reader, defaults);
     let symbol = reader.symbols(defaults.symbol.as_deref());
     let side = reader.sides(
-        defaults.side_of_order,
-        (!defaults.is_side_uniform).then_some(&exchange),
+        defaults.side != SideOf::Position,
+        (defaults.side != SideOf::AnyOrder).then_some(&exchange),
     );
     reader.check_liquidations(&exchange);
     let price = reader.decimals("price");

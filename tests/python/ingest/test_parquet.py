@@ -102,7 +102,7 @@ def test_a_duplicate_column_is_refused_before_anything_is_read(tmp_path, folder,
     parquet.write_table(given, bad)
     with pytest.raises(BadQuery) as raised:
         liqdata.ingest(folder, good, bad)
-    assert str(raised.value) == f'files: {bad}: column "{known}" is given twice'
+    assert str(raised.value) == f'files: {bad}: column "{known}" is given twice ({", ".join(names)})'
     assert raised.value.parameter == "files"
     assert (folder / "ingested.jsonl").read_bytes() == before
     with liqdata.open(folder) as market:
