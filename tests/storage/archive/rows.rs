@@ -156,6 +156,7 @@ pub(crate) fn order_table(rows: &[OrderRow]) -> OrderTable {
         price_kind: Some(texts(rows, |row| &row.price_kind)),
         completeness: Some(rows.iter().map(|row| row.completeness).collect()),
         native_id: Some(texts(rows, |row| optional(row.native_id.as_ref()))),
+        is_numbered: false,
     };
     OrderTable::of(given).unwrap()
 }

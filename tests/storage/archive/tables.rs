@@ -191,6 +191,7 @@ fn orders() -> impl Strategy<Value = OrderTable> {
                 rows.iter().map(of_row).collect()
             }),
             native_id: (rows.len() % 5 == 3).then(|| rows.iter().map(|row| row.2).collect()),
+            is_numbered: false,
         };
         OrderTable::of(given).unwrap()
     })
