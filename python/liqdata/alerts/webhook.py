@@ -129,6 +129,8 @@ def _wait_of(reply: http.client.HTTPResponse) -> float | None:
         # A body may be anything: no JSON, another shape, or nested so deeply that it cannot be parsed.
         with suppress(ValueError, TypeError, KeyError, RecursionError, OSError, http.client.HTTPException):
             asked = json.loads(reply.read(65_536))["parameters"]["retry_after"]
+    if asked is None:
+        return None
     with suppress(ValueError, TypeError, OverflowError):
         wait = float(asked)
         if math.isfinite(wait):

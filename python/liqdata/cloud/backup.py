@@ -130,6 +130,7 @@ async def _archive(source: Place, target: Place, scratch: Path, progress: Progre
     continues it.
     """
     there = await _existing(target, scratch / "there")
+    missing: _GoneError | None = None
     for attempt in range(_TRIES):
         try:
             return await _attempt(source, target, there, scratch / str(attempt), progress)

@@ -202,6 +202,11 @@ class _WatchedAccess(_Watched):
         self.last = found
         return found
 
+    def take_last(self) -> Reply | None:
+        """Return the last reply since the last call."""
+        last, self.last = self.last, None
+        return last
+
 
 def _twin(original: Any, **changed: Any) -> Any:
     """A copy of an object with other attributes; classes may refuse to be copied otherwise."""
@@ -266,9 +271,9 @@ class VendorSource:
 
     def served(self, question: Question) -> Served:
         """Ask a question; a reply that cannot be decoded raises."""
-        self._access.last = None
+        self._access.take_last()
         _ask(self.service, question)
-        last = self._access.last
+        last = self._access.take_last()
         if last is None:
             msg = f"{question.kind}: no reply came"
             raise UnexpectedReply(msg, path="")

@@ -702,7 +702,9 @@ def test_a_single_bar_needs_an_interval():
 def test_bars_that_overlap_are_refused():
     two = {name: cells[:2] for name, cells in TABLES["bars"].items()}
     error = refusal(bars={**two, "interval": ["1h", "1h"]})
-    assert str(error).startswith('bars: column "interval", row 0: 3600000 ms: longer than the distance between the bars')
+    assert str(error).startswith(
+        'bars: column "interval", row 0: 3600000 ms: longer than the distance between the bars'
+    )
 
 
 def test_an_error_of_a_column_object_is_raised():
