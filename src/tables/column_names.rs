@@ -487,7 +487,6 @@ mod tests {
             ("notional", Some("quote_value")),
             ("quoteQty", Some("quote_value")),
             ("foreignNotional", Some("quote_value")),
-            ("trade_turnover", Some("quote_value")),
             ("Order Value", Some("quote_value")),
             ("usd", Some("value_usd")),
             ("notionalUsd", Some("value_usd")),

@@ -252,11 +252,11 @@ def test_a_walk_ends_where_a_service_ignores_a_bound_of_the_period(paths, ask, b
     assert len(double.asked) < 6
 
 
-def test_orders_after_the_requested_end_are_left_out():
+def test_orders_from_the_requested_end_on_are_left_out():
     every = [order(replies.MS - place * 1000) for place in range(30)]
     with serving({ORDER: replies.glass(every)}) as double, glass(double) as service:
         found = service.orders("ETH", "binance", end=replies.MS - 10_000)
-    assert [row["timestamp"] for row in found] == [row["time"] for row in every[10:]]
+    assert [row["timestamp"] for row in found] == [row["time"] for row in every[11:]]
 
 
 # --- sizes
