@@ -133,7 +133,6 @@ fn without_word(text: &str, secret: &str) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use crate::client::call::secrets::*;
 

@@ -394,6 +394,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one table")]
     fn every_spelling_comes_down_to_the_same_names() {
         use ContractKind::{Dated, Perpetual, Spot};
         for (text, name, coin, quote, kind) in [

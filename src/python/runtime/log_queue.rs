@@ -118,6 +118,8 @@ mod tests {
 
     use crate::python::runtime::log_queue::*;
 
+    const ARCHIVE: &str = NEVER_LOST[0];
+
     fn entry(level: Level, target: &str, text: usize) -> Entry {
         (level, target.to_owned(), text.to_string())
     }
@@ -125,29 +127,29 @@ mod tests {
     #[test]
     fn a_warning_of_an_archive_makes_room_for_nothing() {
         let queue = Queue::new();
-        queue.push(entry(Level::Warn, NEVER_LOST, 0));
+        queue.push(entry(Level::Warn, ARCHIVE, 0));
         for number in 1..=2 * CAPACITY {
             queue.push(entry(Level::Debug, "liqdata.client", number));
         }
         let taken = queue.take();
         assert_eq!(taken.len(), CAPACITY);
-        assert_eq!(taken.front(), Some(&entry(Level::Warn, NEVER_LOST, 0)));
+        assert_eq!(taken.front(), Some(&entry(Level::Warn, ARCHIVE, 0)));
         assert_eq!(
             taken.get(1),
             Some(&entry(Level::Debug, "liqdata.client", CAPACITY + 2))
         );
 
         for number in 0..2 * CAPACITY {
-            queue.push(entry(Level::Warn, NEVER_LOST, number));
+            queue.push(entry(Level::Warn, ARCHIVE, number));
         }
-        queue.push(entry(Level::Info, NEVER_LOST, 0));
+        queue.push(entry(Level::Info, ARCHIVE, 0));
         let taken = queue.take();
         assert_eq!(taken.len(), 2 * CAPACITY);
         assert!(taken.iter().all(is_never_lost));
         assert!(queue.take().is_empty());
 
-        queue.push(entry(Level::Warn, NEVER_LOST, 2));
-        queue.put_back(VecDeque::from([entry(Level::Warn, NEVER_LOST, 1)]));
+        queue.push(entry(Level::Warn, ARCHIVE, 2));
+        queue.put_back(VecDeque::from([entry(Level::Warn, ARCHIVE, 1)]));
         let texts: Vec<String> = queue.take().into_iter().map(|(.., text)| text).collect();
         assert_eq!(texts, ["1", "2"]);
     }
@@ -162,7 +164,7 @@ mod tests {
             for _ in 0..THREADS {
                 scope.spawn(|| {
                     for number in 0..EACH {
-                        queue.push(entry(Level::Warn, NEVER_LOST, number));
+                        queue.push(entry(Level::Warn, ARCHIVE, number));
                     }
                     running.fetch_sub(1, Ordering::AcqRel);
                 });
