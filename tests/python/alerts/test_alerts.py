@@ -202,10 +202,15 @@ def test_a_wait_that_makes_no_sense_is_not_waited_for(stated, body):
     ],
     ids=["nested", "huge", "negative"],
 )
-def test_a_receiver_that_asks_for_nonsense_gets_the_message_again(service, headers, body, capfd):
+def test_a_receiver_that_asks_for_nonsense_gets_the_message_again(service, quick, headers, body, capfd):
     service.replies.append((429, headers, body))
-    assert send(Sender(webhook=service.url, format="slack"), ORDER) == []
-    assert len(service.requests) == 2
+    reported = []
+    deliveries = Deliveries([Sender(webhook=service.url, format="slack")], reported.append)
+    deliveries.put(ORDER)
+    until(lambda: len(service.requests) == 2)
+    deliveries.finish()
+    assert len(reported) == 1
+    assert "answered 429; sending it again" in reported[0]
     assert capfd.readouterr().err == ""
 
 
@@ -224,6 +229,7 @@ def test_a_source_with_a_clock_that_was_ahead_still_gives_alerts():
             asked.append(start)
             at = next(polls)
             row = {"coin": "BTC", "side": "LONG", "start": begin + 500, "end": begin + 900, "usd": Decimal(9)}
+            row |= {"cnt": 3, "exchanges": "okx", "largest_usd": Decimal(5)}
             rows = Rows([row] if at == begin + 2000 else [])
             rows.meta = {"as_of": datetime.fromtimestamp(at / 1000, UTC)}
             if at == begin + 2000:
