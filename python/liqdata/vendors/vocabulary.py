@@ -160,9 +160,9 @@ def refuse_others(vendor: str, method: str, others: Mapping[str, Any]) -> None:
     """
     if not others:
         return
-    from liqdata.market import Market
+    from liqdata.recorded_queries import RecordedQueries
 
-    known = inspect.signature(getattr(Market, method)).parameters
+    known = inspect.signature(getattr(RecordedQueries, method)).parameters
     for name, value in others.items():
         if name not in known:
             msg = f"{method}() got an unexpected keyword argument {name!r}{suggestion(name, known)}"

@@ -153,7 +153,7 @@ MISTAKES = {
     "a retention of no days": (["collect", "x", "--retention", "orders=0"], ["orders_days: 0 is not allowed", "1 to"]),
     "maps to keep of another endpoint": (
         ["serve", "x", "--collect", "--keep-maps", "overview"],
-        ["maps: 'overview' is not allowed", "heatmap, liqmap, levels, maxpain"],
+        ['maps: "overview" is not allowed', "heatmap, liqmap, levels, maxpain"],
     ),
     "maps to keep without a collector": (
         ["serve", "--demo", "--keep-maps", "heatmap"],
