@@ -35,7 +35,7 @@ export class Hub {
     private readonly channel: BroadcastChannel | undefined;
     private readonly ended = new AbortController();
     private reads = false;
-    /** Whether this tab needs a token: it leaves reading to the others, whose tokens it does not know. */
+    /** Whether this tab needs a token: it leaves reading to the others, which may have another token. */
     private idle = false;
     private readonly name = `liqdata ${new URL(".", location.href).pathname}`;
     private waiting: StreamEvent[] = [];
