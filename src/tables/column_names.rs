@@ -501,7 +501,7 @@ mod tests {
             ("quote_currency", None),
             ("usd_price", None),
             ("size", None),
-            ("amount", None),
+            ("amount", Some("amount")),
             ("total", None),
             ("24h_volume_usd", None),
         ] {
