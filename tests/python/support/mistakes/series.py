@@ -272,7 +272,7 @@ MISTAKES = {
         ),
         (
             'tables.true_positions("BTC")',
-            "RuntimeError",
+            "WrongState",
             None,
             "only a simulated market, such as liqdata.demo(), knows all its positions",
         ),

@@ -244,7 +244,7 @@ MISTAKES = {
             'liqdata.Market(bars={**BARS, "interval": ["1h"] * 2})',
             "BadQuery",
             "bars",
-            'column "timestamp", row 1: the bar opens at 2026-05-31T12:05:00Z, before the bar of row 0',
+            'column "interval", row 0: 3600000 ms: longer than the distance between the bars',
         ),
         (
             'liqdata.Market(bars={**BARS, "closes_at": [at + 299_998 for at in BARS["timestamp"]]})',
