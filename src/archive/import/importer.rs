@@ -16,7 +16,7 @@ use crate::archive::catalog::file_versions;
 use crate::archive::catalog::file_versions::Generation;
 use crate::archive::catalog::ingests::{IngestCounts, IngestOrigin};
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Partition, SegmentEntry, SegmentState, Venues};
+use crate::archive::catalog::manifest::{Day, Partition, SegmentEntry, SegmentState, Venues};
 use crate::archive::catalog::stats;
 use crate::archive::catalog::stats::StatsUpdate;
 use crate::archive::clock::wall_clock;
@@ -366,7 +366,10 @@ impl<'a> Import<'a> {
             Some((exchange, coin, table.timestamp(*row)?))
         };
         let given: Vec<(&str, &str, Millis)> = rows.iter().filter_map(place).collect();
-        let mut undone = UndoneRows::read::<T::Row>(self.writer, partition.day, &given)?;
+        let near = (0..table.len())
+            .filter_map(|row| place(&row))
+            .filter(|(_, _, at)| Day::of(*at).0.abs_diff(partition.day.0) <= 1);
+        let mut undone = UndoneRows::read::<T::Row>(self.writer, partition.day, &given, near)?;
         let (mut new, mut replacing) = (Vec::with_capacity(rows.len()), Vec::new());
         let mut unmatched = Vec::new();
         // Rows with known keys take their stored rows first, then rows of other sources take the rest.

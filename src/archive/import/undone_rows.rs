@@ -54,11 +54,13 @@ pub(crate) struct UndoneRows {
 impl UndoneRows {
     /// Reads the undone rows of a table near a day.
     ///
-    /// `given` contains exchange, coin and time of all imported rows of the day.
-    pub(crate) fn read<R: Row>(
+    /// `given` contains exchange, coin and time of the imported rows of the day, `near` of those of the days next to it
+    /// too: a row that was moved over midnight is left only once.
+    pub(crate) fn read<'a, R: Row>(
         writer: &WriteStore,
         day: Day,
         given: &[(&str, &str, Millis)],
+        near: impl Iterator<Item = (&'a str, &'a str, Millis)>,
     ) -> Result<Self, ArchiveError> {
         let segments = writer
             .store
@@ -75,10 +77,10 @@ impl UndoneRows {
                 undone.add(&row, &ingest, &names);
             }
         }
-        for (exchange, coin, at) in given {
-            let series = ((*exchange).to_owned(), (*coin).to_owned());
+        for (exchange, coin, at) in near {
+            let series = (exchange.to_owned(), coin.to_owned());
             if let Some(series) = undone.series.get_mut(&series)
-                && series.is_around(*at)
+                && series.is_around(at)
             {
                 series.left = series.left.saturating_sub(1);
             }

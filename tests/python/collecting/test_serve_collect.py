@@ -211,9 +211,9 @@ def test_served_maps_are_stored_unchanged(tmp_path):
         wanted = ("--keep-maps", "heatmap?symbol=BTC", "--keep-maps", "levels")
         with serving(archive, file, "--exchanges", ",".join(VENUES), "--coins", "BTC", *wanted) as (process, url):
             with liqdata.Client(url) as client:
-                client.liqmap("BTC")
                 for path in ("liq-heatmap?range=12h", "liq-levels"):
                     served[path] = fetch_estimate(f"{url}/api/{path}")
+                client.liqmap("BTC")
                 assert client.overview()["24h"]["cnt"] == 0
             assert tell(do="tally")
             process.terminate()

@@ -62,7 +62,7 @@ def test_orders_of_the_future_are_refused_and_do_not_move_now(tmp_path, folder, 
 def test_bars_that_are_not_closed_and_readings_to_come_are_refused(folder):
     now = int(time.time() * 1000)
     this = now - now % (60 * MINUTE)
-    bars = {"timestamp": [this - 60 * MINUTE, this + 60 * MINUTE], "symbol": ["BTC"] * 2, "interval": ["1h"] * 2}
+    bars = {"timestamp": [this - 60 * MINUTE, this + 120 * MINUTE], "symbol": ["BTC"] * 2, "interval": ["1h"] * 2}
     bars |= {name: [100.0] * 2 for name in ("open", "high", "low", "close", "volume")}
     interest = {"timestamp": [this, now + 20 * MINUTE], "symbol": ["BTC"] * 2, "open_interest": [7.0] * 2}
     done = liqdata.ingest(folder, bars=bars, open_interest=interest, exchange="okx")
