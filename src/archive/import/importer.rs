@@ -244,7 +244,13 @@ impl<'a> Import<'a> {
         let Some((partitions, unchecked)) = self.partitions(table, &names) else {
             return Ok(false);
         };
-        for (partition, mut rows) in partitions {
+        for (partition, rows) in &partitions {
+            let (partition, mut rows) = (*partition, rows.clone());
+            let near = || {
+                let is_near = |day: Day| day.0.abs_diff(partition.day.0) <= 1;
+                let near = partitions.iter().filter(move |(of, _)| is_near(of.day));
+                near.flat_map(|(_, rows)| rows.iter().copied())
+            };
             if !self.goes_on() {
                 return Ok(false);
             }
@@ -266,7 +272,8 @@ impl<'a> Import<'a> {
                     if number > 0 {
                         self.commit_lot()?;
                     }
-                    let (mut rows, mut replacing) = self.new_rows(table, partition, rows)?;
+                    let (mut rows, mut replacing) =
+                        self.new_rows(table, partition, rows, near())?;
                     table.arrange(&names, &mut rows);
                     table.arrange(&names, &mut replacing);
                     if !self.store(table, partition, rows, open)?
@@ -352,12 +359,13 @@ impl<'a> Import<'a> {
     /// Compares rows with the stored rows.
     ///
     /// Returns new rows, and rows that replace undone rows. Counts repeated rows, and rejects rows that differ from the
-    /// stored row with the same key.
+    /// stored row with the same key. `near` are the rows of the day and of the days next to it.
     fn new_rows<T: ColumnTable>(
         &mut self,
         table: &T,
         partition: Partition,
         rows: &[usize],
+        near: impl Iterator<Item = usize>,
     ) -> Result<(Vec<usize>, Vec<usize>), ArchiveError> {
         let own = self.scope.ingest.map(|ingest| ingest.id.as_str());
         let mut known = PartitionRows::<T::Row>::read(self.writer, partition, rows.len(), own)?;
@@ -366,9 +374,7 @@ impl<'a> Import<'a> {
             Some((exchange, coin, table.timestamp(*row)?))
         };
         let given: Vec<(&str, &str, Millis)> = rows.iter().filter_map(place).collect();
-        let near = (0..table.len())
-            .filter_map(|row| place(&row))
-            .filter(|(_, _, at)| Day::of(*at).0.abs_diff(partition.day.0) <= 1);
+        let near = near.filter_map(|row| place(&row));
         let mut undone = UndoneRows::read::<T::Row>(self.writer, partition.day, &given, near)?;
         let (mut new, mut replacing) = (Vec::with_capacity(rows.len()), Vec::new());
         let mut unmatched = Vec::new();

@@ -54,8 +54,8 @@ pub(crate) struct UndoneRows {
 impl UndoneRows {
     /// Reads the undone rows of a table near a day.
     ///
-    /// `given` contains exchange, coin and time of the imported rows of the day, `near` of those of the days next to it
-    /// too: a row that was moved over midnight is left only once.
+    /// `given` contains exchange, coin and time of the imported rows of the day. `near` also contains those of the days
+    /// next to it, because rows of another day may replace undone rows too.
     pub(crate) fn read<'a, R: Row>(
         writer: &WriteStore,
         day: Day,
