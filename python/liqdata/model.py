@@ -1,7 +1,7 @@
 """The parameters of an estimate: :class:`Model`.
 
 A map assigns USD to cells (intervals of price). Its view says what a cell counts: all open interest (``exposure``), or
-the part that exchanges are expected to report as liquidated (``expected``). Methods with ``model=`` accept a
+the part that is expected to be liquidated and reported (``expected``). Methods with ``model=`` accept a
 :class:`Model`. The numbers 2 and 3 stand for the default parameters with the first and the second view.
 """
 
@@ -48,8 +48,8 @@ class Model:
     phi0 : float, optional
         Share of the open interest crossed by the price that counts as liquidated if no liquidations are known, 0 to 1.
     kappa0 : float, optional
-        USD expected to be reported per USD crossed by the price, before the fit has data; 1e-6 to 1. Selects the
-        expected view.
+        USD liquidated and reported per USD crossed by the price, before the fit has data; 1e-6 to 1. Selects the
+        expected view. Default: 0.21, or 0.11 once the open interest of Binance, Bybit and OKX has been read.
     nu : float, optional
         Weight of the Gamma prior in the fit, as a number of liquidations of mean size, 1e-3 to 1e6. For the differences
         between tiers the prior has ten times this weight. Selects the expected view.
@@ -61,7 +61,8 @@ class Model:
     version : str
         A digest of all parameters that affect a map: two models with the same version give the same maps.
     view : {"exposed", "expected"}
-        What a cell counts: USD of open interest, or, if ``kappa0`` or ``nu`` is given, USD expected to be reported.
+        What a cell counts: USD of open interest, or, if ``kappa0`` or ``nu`` is given, USD expected to be
+        liquidated and reported.
 
     Raises
     ------

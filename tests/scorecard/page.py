@@ -77,9 +77,11 @@ def _seeds(frame: pd.DataFrame) -> str:
     return "seed 0" if count == 1 else f"seeds 0 to {count - 1}"
 
 
-def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
+def as_it_is(found: dict[str, pd.DataFrame], distances: list[float], gated: list[Gate]) -> str:
     means = simulated.pooled(found[MODEL])
     spread = found[MODEL]["ratio_5pct"].quantile([0.1, 0.9])
+    far = max(distances)
+    gated.append(("simulated: distance of the level 10, in sigma_R", "≤ 2", number(far), passed(truth=far <= 2)))
     for what, name, low, high in (
         ("simulated: overlap with the true positions", "overlap", 0.73, 1.0),
         ("simulated: USD within 5 % over the true ones", "ratio_5pct", 0.7, 1.5),
@@ -95,8 +97,8 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
     text = prose(
         f"""For single coins and sides, the ratio within 5 % lies between {number(spread[0.1])} and
         {number(spread[0.9])} in eight of ten cases. Within 1 % of the price, where few positions are, the map shows
-        {number(means["ratio_1pct"])} times the true USD. The expected view counts USD that are reported, so it has no
-        score here."""
+        {number(means["ratio_1pct"])} times the true USD. The expected view counts USD that are liquidated and
+        reported, so it has no score here."""
     )
     baselines = [name for name in found if name not in {*simulated.MODELS, *OTHERS}]
     overlaps = {name: found[name]["overlap"].mean() for name in baselines}
@@ -222,8 +224,9 @@ def measured(shares: pd.DataFrame, meta: dict[str, Any], gated: list[Gate]) -> s
     factors = [f"{number(row.model / row.measured, 1)} times ({row.coin}, {row.side})" for row in others.itertuples()]
     text = prose(
         f"""**For BTC the map agrees with so small a sample of accounts; for ETH and SOL it does not.** Within 5 % of
-        the price the map has {", ".join(factors)} the measured share. It is unknown whether only these accounts differ
-        or all traders of these coins. Near the price, assume that the USD of coins other than BTC are too high."""
+        the price the map has {", ".join(factors)} the measured share. The [liquidations of all
+        accounts](#against-daily-liquidations-on-hyperliquid) say three times, relative to BTC, so these accounts are
+        not typical."""
     )
     columns = ("", "long, measured", "the model", "short, measured", "the model")
     return "\n\n".join(["## Against measured positions", intro, table(columns, rows), text])
@@ -259,36 +262,55 @@ def realised(card: liqdata.scoring.Scorecard, expected: liqdata.scoring.Scorecar
     own = sum(row["swept_usd"] for row in weeks) / sum(row["realised_usd"] for row in weeks)
     text = prose(
         f"""The {len(nulls)} nulls (older maps, the mean shape, the other side) gain at most {signed(max(nulls), 3)}
-        over the adaptive path. The fitted model estimates each day, from the past alone, the reported share of each
-        tier. Its predicted USD are {own:.3f} of the realised USD, without rescaling by the scorer."""
+        over the adaptive path. The fitted model estimates each day, from the past alone, the share of each tier
+        that is liquidated and reported. Its predicted USD are {own:.3f} of the realised USD, without rescaling by the
+        scorer."""
     )
     columns = ("", "alone", "over the adaptive path", "Spearman", "top 10 %", "calibration")
     return f"## Against simulated liquidations on recorded bars\n\n{intro}\n\n{table(columns, rows)}\n\n{text}"
 
 
 def by_day(found: pd.DataFrame) -> str:
-    days = found["day"].nunique()
     rows = []
-    for name, column in (("distance of the price move", "moved"), (MODEL, MODEL)):
-        cells = []
-        for side in ("long", "short"):
-            mine = found[found["side"] == side]
-            low, high = _resampled(mine[column].to_numpy(), mine["realised"].to_numpy())
-            cells.append(f"{number(_rank(mine[column], mine['realised']))} [{number(low)}, {number(high)}]")
-        ratio = "–" if column == "moved" else number(found["realised"].sum() / found[column].sum(), 3)
-        rows.append((name, *cells, ratio))
+    for coin, of_coin in found.groupby("coin", sort=False):
+        for name, column in (("distance of the price move", "moved"), (MODEL, MODEL)):
+            cells = []
+            for side in positions.SIDES:
+                mine = of_coin[of_coin["side"] == side]
+                low, high = _resampled(mine[column].to_numpy(), mine["realised"].to_numpy())
+                cells.append(f"{number(_rank(mine[column], mine['realised']))} [{number(low)}, {number(high)}]")
+            ratios = ["–"] * 3 if column == "moved" else [_over_crossed(of_coin, sides) for sides in _SIDES]
+            rows.append((f"{coin}, {name}", *cells, *ratios))
+    days = found["day"].nunique()
     intro = prose(
-        f"""Recorded: USD of BTC liquidated per day, {days} days from {found["day"].min():%Y-%m-%d} to
-        {found["day"].max():%Y-%m-%d} (public domain; the exchanges are not named). They are compared with crossed USD:
-        those between the open and the day's extremes in the map at the open. Columns: rank correlation over days with a
-        95 % interval over resampled days, and realised over crossed USD."""
+        f"""Recorded: USD liquidated on Hyperliquid per day, {days} days from {found["day"].min():%Y-%m-%d} to
+        {found["day"].max():%Y-%m-%d} (public domain), compared with the USD that the price crossed in the map of all
+        open positions at the start of the day. The map uses Hyperliquid's own open interest and hourly bars of Binance.
+        Columns: rank correlation over days with a 95 % interval over resampled days, and liquidated over crossed USD,
+        with such an interval for both sides."""
     )
     text = prose(
-        f"""{days} days are too few: the intervals overlap, and the price move alone does as well. The scorer needs 200
-        periods, so it cannot score two months of daily totals."""
+        f"""{days} days are few: the price move alone ranks them as well. Hyperliquid publishes every liquidation, so
+        the other crossed positions had been closed, had got more margin, or shared the margin of other positions. The
+        scorer needs 200 periods, so it cannot score two months of daily totals."""
     )
-    columns = ("", "long", "short", "realised / crossed")
-    return f"## Against recorded totals of days\n\n{intro}\n\n{table(columns, rows)}\n\n{text}"
+    columns = ("", "long", "short", "over crossed", "longs", "shorts")
+    return f"## Against daily liquidations on Hyperliquid\n\n{intro}\n\n{table(columns, rows)}\n\n{text}"
+
+
+_SIDES = (("long", "short"), ("long",), ("short",))
+
+
+def _over_crossed(found: pd.DataFrame, sides: tuple[str, ...]) -> str:
+    """Liquidated over crossed USD; with an interval for both sides."""
+    by_day = found[found["side"].isin(sides)].groupby("day")[["realised", MODEL]].sum().to_numpy()
+    realised, crossed = by_day.sum(axis=0)
+    if len(sides) == 1:
+        return number(realised / crossed, 3)
+    drawn = np.random.default_rng(0).integers(0, len(by_day), (2000, len(by_day)))
+    sums = by_day[drawn].sum(axis=1)
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
+    return f"{number(realised / crossed, 3)} [{number(low)}, {number(high)}]"
 
 
 def _rank(one: pd.Series, other: pd.Series) -> float:
@@ -308,13 +330,11 @@ def _usual(found: pd.DataFrame) -> pd.Series:
     return usual.drop_duplicates("seed").mean(numeric_only=True)
 
 
-def facts(found: pd.DataFrame, near: dict[str, float], folder: Path) -> str:
+def facts(found: pd.DataFrame, near: dict[str, float], days: pd.DataFrame, folder: Path) -> str:
     mean = _usual(found)
     totals = pd.read_parquet(folder / "unlicense_daily_liquidation_volume.parquet")
     btc = totals[totals["coin"] == "BTC"]
-    interest = pd.read_parquet(folder / "unlicense_hourly_open_interest.parquet")
-    interest = interest[(interest["coin"] == "BTC") & interest["venue"].isin(liquidations.LARGE)]
-    open_usd = interest.groupby("venue")["oi_usd"].last().sum()
+    of_btc = days[days["coin"] == "BTC"].groupby("day").agg({"realised": "sum", "interest": "first"})
     daily = btc["total_usd"].sort_values(ascending=False)
 
     def share(part: float, whole: float = 1.0, digits: int = 0) -> str:
@@ -322,7 +342,11 @@ def facts(found: pd.DataFrame, near: dict[str, float], folder: Path) -> str:
 
     rows = [
         ("liquidated a day, USD", usd(mean["liquidated_usd"]), f"{usd(daily.mean())}, median {usd(daily.median())}"),
-        ("over open interest", share(mean["of_interest"], digits=2), share(daily.mean(), open_usd, 2)),
+        (
+            "over open interest",
+            share(mean["of_interest"], digits=2),
+            share(of_btc["realised"].sum(), of_btc["interest"].sum(), 2),
+        ),
         ("over volume", share(mean["of_volume"], digits=2), "–"),
         ("mean order, USD", usd(mean["mean_order"]), usd(daily.sum() / btc["liq_count"].sum())),
         ("median order, USD", usd(mean["median_order"]), "–"),
@@ -342,9 +366,9 @@ def facts(found: pd.DataFrame, near: dict[str, float], folder: Path) -> str:
     text = prose(
         f"""BTC: the usual simulated market ({_seeds(found)}, means; orders of its last day, without market makers)
         compared with recorded data: totals of {len(daily)} days from {btc["timestamp"].min():%Y-%m-%d} to
-        {btc["timestamp"].max():%Y-%m-%d}, of unnamed exchanges, which publish only a part of their liquidations; open
-        interest of {usd(open_usd)} USD on {len(liquidations.LARGE)} exchanges in March 2026, which may be other
-        exchanges; and the measured positions above. A dash means no recorded data."""
+        {btc["timestamp"].max():%Y-%m-%d} on Hyperliquid, which publishes every liquidation; its own open interest, on
+        average {usd(of_btc["interest"].mean())} USD; and the measured positions above. A dash means no recorded
+        data."""
     )
     return f"## The simulation against facts\n\n{text}\n\n{table(('', 'simulated', 'recorded'), rows)}"
 

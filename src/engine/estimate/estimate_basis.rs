@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use crate::engine::estimate::reach::HeadlineBasis;
+use crate::engine::Parameters;
+use crate::engine::estimate::reach::{HeadlineBasis, HeadlineUsd};
 use crate::engine::fit::Fit;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::model::{
@@ -55,7 +56,8 @@ pub struct EstimateBasis {
     /// volume are from all exchanges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchange: Option<String>,
-    /// Meaning of the USD figures: open interest (`exposure`) or expected reported liquidations (`expected`).
+    /// Meaning of the USD figures: open interest (`exposure`), or expected to be liquidated and reported
+    /// (`expected`).
     pub view: &'static str,
     /// Leverages of the tiers.
     pub tiers: Vec<f64>,
@@ -66,7 +68,7 @@ pub struct EstimateBasis {
     pub maintenance_margins: Vec<f64>,
     /// Assumed share of the open interest in each tier.
     pub weights: Vec<f64>,
-    /// USD expected to be reported per USD crossed, by tier, for longs and shorts; model 3 only.
+    /// USD expected to be liquidated and reported per USD crossed, by tier, for longs and shorts; model 3 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theta: Option<[Vec<f64>; 2]>,
     /// Sums of `theta` over the tiers, for longs and shorts; model 3 only.
@@ -193,6 +195,20 @@ impl EstimateBasis {
             }),
             simulated: None,
             served_by: None,
+        }
+    }
+
+    /// What the USD of headlines count; `parameters` are those of the estimate.
+    #[must_use]
+    pub fn counted(&self, parameters: &Parameters) -> HeadlineUsd {
+        let is_expected = self.model_number == Model::Expected.number();
+        HeadlineUsd {
+            view: if is_expected {
+                Model::Expected
+            } else {
+                Model::Exposure
+            },
+            kappa: parameters.kappa,
         }
     }
 

@@ -58,6 +58,15 @@ pub struct TurnoverClock {
     pub per_day: f64,
 }
 
+/// USD that Binance, Bybit and OKX together report per USD crossed of Binance's open interest; measured.
+const KAPPA: f64 = 0.21;
+
+/// The same per USD crossed of the open interest of all three.
+const KAPPA_OF_ALL: f64 = 0.11;
+
+/// The exchanges on which these shares were measured.
+pub const MEASURED_ON: [&str; 3] = ["binance", "bybit", "okx"];
+
 /// The parameters of an estimate.
 ///
 /// To add a parameter, add a field here and in [`Specification`], which validates it.
@@ -67,7 +76,7 @@ pub struct Parameters {
     pub grid: FineGrid,
     /// The leverage tiers.
     pub tiers: Vec<Tier>,
-    /// USD expected to be reported as liquidated per USD crossed, over all tiers, before the fit.
+    /// USD expected to be liquidated and reported per USD crossed, over all tiers, before the fit.
     pub kappa: f64,
     /// Weight of the Gamma prior of each tier in a fit, as a number of events of mean size.
     pub nu: f64,
@@ -88,7 +97,7 @@ impl Parameters {
         Self {
             grid: FineGrid::default(),
             tiers,
-            kappa: 0.21,
+            kappa: KAPPA,
             nu: 2.0,
             clocks: vec![
                 TurnoverClock {
@@ -168,9 +177,22 @@ impl Parameters {
         }
     }
 
+    /// The parameters for open interest that includes all exchanges of [`MEASURED_ON`].
+    #[must_use]
+    pub fn of_all(self, own: Option<&Specification>) -> Self {
+        match own.and_then(|own| own.kappa0) {
+            Some(_) => self,
+            None => Self {
+                kappa: KAPPA_OF_ALL,
+                ..self
+            },
+        }
+    }
+
     /// All parameters that a caller can choose, with the defaults filled in; `own` are those that were chosen.
     ///
-    /// The default maintenance margins depend on the coin and are left out. Only the expected view has `kappa0` and `nu`.
+    /// Defaults that depend on the coin or on its data are left out: maintenance margins and `kappa0`. Only the
+    /// expected view has `nu`.
     pub fn specification(&self, own: Option<&Specification>, model: Model) -> Specification {
         let usual = Specification::default();
         let own = own.unwrap_or(&usual);
@@ -188,7 +210,7 @@ impl Parameters {
             entries: Some(self.entries.get()),
             grid: Some(self.grid.h),
             phi0: Some(self.phi0),
-            kappa0: is_expected.then_some(self.kappa),
+            kappa0: own.kappa0,
             nu: is_expected.then_some(self.nu),
             name: own.name.clone(),
         }
@@ -214,7 +236,7 @@ impl Parameters {
         self.tiers.iter().map(|tier| tier.weight).collect()
     }
 
-    /// USD expected to be reported per USD crossed, per tier, before the fit.
+    /// USD expected to be liquidated and reported per USD crossed, per tier, before the fit.
     pub fn shares(&self) -> Vec<f64> {
         let shares = self.tiers.iter().map(|tier| self.kappa * tier.weight);
         shares.collect()
@@ -258,7 +280,8 @@ pub fn version(own: Option<&Specification>, model: Model) -> String {
         let entries = f64::from(found.entries.get());
         take(&[found.grid.p0, found.grid.h, entries, found.phi0]);
         if model == Model::Expected {
-            take(&[found.kappa, found.nu, FIT]);
+            let of_all = found.clone().of_all(own).kappa;
+            take(&[found.kappa, of_all, found.nu, FIT]);
         }
     }
     let digest = digest.finalize();

@@ -418,7 +418,7 @@ impl<'a> ReplayWindow<'a> {
         let column = |value: fn(&Tier) -> f64| tiers.iter().map(value).collect::<Vec<_>>();
         let view = match self.model {
             Model::Exposure => "exposure, USD of open interest",
-            Model::Expected => "expected, USD reported",
+            Model::Expected => "expected, USD liquidated and reported",
         };
         let (price_exchanges, volume_exchanges) = self.history.sources.count(bars);
         let readings_in_doubt = self.readings.excursions.counts(self.start.back(FRESH), end);

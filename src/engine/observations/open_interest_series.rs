@@ -174,6 +174,19 @@ impl OpenInterestSeries {
         named.filter_map(|(venue, _)| venue.clone()).collect()
     }
 
+    /// Time from which on each of these exchanges has been read; `None` if one of them never was.
+    pub fn all_read_from(&self, exchanges: &[&str]) -> Option<Millis> {
+        let mut last = None;
+        for exchange in exchanges {
+            let named = |venue: &Option<String>| venue.as_deref() == Some(*exchange);
+            let number = self.venues.iter().position(named)?;
+            let mut readings = self.readings.iter();
+            let first = readings.find(|reading| reading.venue == number)?.timestamp;
+            last = last.max(Some(first));
+        }
+        last
+    }
+
     /// Time of the first reading.
     pub fn first(&self) -> Option<Millis> {
         self.readings.first().map(|reading| reading.timestamp)

@@ -62,7 +62,7 @@ pub struct Specification {
     /// Share of the USD crossed by the price that counts as liquidated, where no liquidation orders are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phi0: Option<f64>,
-    /// USD reported as liquidated per USD crossed by the price, before the fit. If set, the expected model is used.
+    /// USD liquidated and reported per USD crossed by the price, before the fit. If set, the expected model is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kappa0: Option<f64>,
     /// Weight of the prior in the fit. If set, the expected model is used.
