@@ -21,6 +21,8 @@ LIVES = ((0.6, 8.0), (0.3, 48.0), (0.1, 400.0))  # share, mean hours
 MARGIN = 0.006
 TRADERS = 120_000
 HOURS_OF_DAY = 24
+ONES = "all shares 1"  # of the model without liquidatable shares
+LATER = "2026-01-01"  # the liquidatable shares were fitted on earlier days
 
 
 def traders(bars: pd.DataFrame, seed: int, *, count: int = TRADERS, per_hour: int = 4) -> pd.DataFrame:
@@ -74,26 +76,28 @@ def on_recorded_bars(folder: Path) -> tuple[liqdata.scoring.Scorecard, liqdata.s
 def by_day(folder: Path) -> pd.DataFrame:
     """USD of the map of Hyperliquid's open positions up to each day's extremes, and its liquidations of the day."""
     totals = pd.read_parquet(folder / "unlicense_daily_liquidation_volume.parquet")
+    models = {**MODELS, ONES: liqdata.Model(shares=[])}
     rows = []
     for coin in COINS:
         bars, interest = hourly(folder, coin, "2025-12-01", "2026-02-02")
         of_coin = totals[(totals["coin"] == coin) & (totals["timestamp"] >= interest["timestamp"].iloc[0])]
         asked = [day.to_pydatetime() for day in of_coin["timestamp"]]
         with liqdata.Market(bars=bars, open_interest=interest) as market:
-            maps = market.liqmap(coin, "all", model=MODELS[MODEL], exchange="hyperliquid", as_of=asked)
-        for day, grid in zip(of_coin.itertuples(), maps, strict=True):
+            options = {"exchange": "hyperliquid", "as_of": asked}
+            maps = {name: market.liqmap(coin, "all", model=model, **options) for name, model in models.items()}
+        for place, day in enumerate(of_coin.itertuples()):
             inside = (bars["timestamp"] >= day.timestamp) & (bars["timestamp"] < day.timestamp + pd.Timedelta(days=1))
             if inside.sum() < HOURS_OF_DAY:
                 continue
-            price = grid.current_price
+            price = maps[MODEL][place].current_price
             low, high = min(bars["low"][inside].min(), price), max(bars["high"][inside].max(), price)
-            swept = grid.swept(low=low, high=high)
+            swept = {name: grids[place].swept(low=low, high=high) for name, grids in maps.items()}
             read = interest.loc[interest["timestamp"] <= day.timestamp, "open_interest_usd"].iloc[-1]
             for side, realised, moved in (
                 ("long", day.long_usd, 1 - low / price),
                 ("short", day.short_usd, high / price - 1),
             ):
-                crossed = swept[f"{side}_usd"]
+                crossed = {name: usd[f"{side}_usd"] for name, usd in swept.items()}
                 row = {"coin": coin, "day": day.timestamp, "side": side, "realised": realised, "moved": moved}
-                rows.append({**row, MODEL: crossed, "interest": read})
+                rows.append({**row, **crossed, "interest": read})
     return pd.DataFrame(rows)

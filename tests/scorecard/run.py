@@ -47,7 +47,7 @@ def main() -> None:
         print("liquidations …", flush=True)
         parts.append(page.realised(*realised.on_recorded_bars(recordings)))
         days = realised.by_day(recordings)
-        parts.append(page.by_day(days))
+        parts.append(page.by_day(days, gated))
         parts.append(page.facts(habits, positions.near(), days, recordings))
     else:
         parts.append(page.without_recordings())

@@ -9,9 +9,37 @@ use crate::engine::estimate::reach::{HeadlineBasis, HeadlineUsd};
 use crate::engine::fit::Fit;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::model::{
-    Damage, EstimateLabels, EstimateView, FineCells, Millis, Model, Opened, Sides, Specification,
-    Units, Vocabulary,
+    Damage, EstimateLabels, EstimateView, ExchangeShare, FineCells, Millis, Model, Opened, Sides,
+    Specification, Units, Vocabulary,
 };
+
+/// The share of the new positions of an exchange that gets a liquidation price.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExchangeShares {
+    /// Of longs.
+    pub long: f64,
+    /// Of shorts.
+    pub short: f64,
+    /// `measured`, or `not measured` if nothing is known about the exchange and coin.
+    pub basis: &'static str,
+}
+
+impl ExchangeShares {
+    /// The shares of an exchange; 1 if they are unknown.
+    #[must_use]
+    pub fn of(known: Option<&ExchangeShare>) -> Self {
+        let [long, short] = known.map_or([1.0; 2], |known| known.shares);
+        Self {
+            long,
+            short,
+            basis: if known.is_some() {
+                "measured"
+            } else {
+                "not measured"
+            },
+        }
+    }
+}
 
 /// An estimate: a reply with its explanation.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +107,9 @@ pub struct EstimateBasis {
     pub fit: Option<Fit>,
     /// Share of the open interest with a known liquidation price at the end, for longs and shorts.
     pub located_share: [f64; 2],
+    /// Share of new positions that gets a liquidation price, by exchange of the open interest.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub liquidatable_shares: BTreeMap<String, ExchangeShares>,
     /// `usd`, or `relative` if the volume replaces unknown open interest.
     pub open_interest_scale: &'static str,
     /// Age of the last open interest reading at the end, in milliseconds.

@@ -147,7 +147,7 @@ impl DailyFits {
         parameters: &Parameters,
         later: Option<&(Millis, Parameters)>,
     ) -> Self {
-        let prior = |from: Millis, of: &Parameters| (from, of.shares(), of.kappa);
+        let prior = |from: Millis, of: &Parameters| (from, of.reported(), of.kappa);
         let mut priors = vec![prior(Millis(i64::MIN), parameters)];
         priors.extend(later.map(|(from, later)| prior(*from, later)));
         let enough = study
@@ -160,7 +160,7 @@ impl DailyFits {
             .filter(|known| known.0 < i64::MAX);
         Self {
             next: enough.map(|known| day_of(known.on(Millis::DAY - 1))),
-            prior: parameters.shares(),
+            prior: parameters.reported(),
             kappa: parameters.kappa,
             priors,
             nu: parameters.nu,

@@ -45,7 +45,7 @@ impl View<'_> {
     fn prior(self, coin: &str, instant: Millis) -> Fit {
         let day = day_of(instant);
         let parameters = self.as_of(day).parameters(coin);
-        Fit::prior(day, &parameters.shares(), parameters.kappa)
+        Fit::prior(day, &parameters.reported(), parameters.kappa)
     }
 
     fn fits<T>(

@@ -8,7 +8,8 @@ use std::num::NonZeroU8;
 use sha2::{Digest, Sha256};
 
 use crate::model::{
-    FineGrid, Margins, Model, Side, Specification, liquidation_price, maintenance_margin,
+    ExchangeShare, FineGrid, Margins, Model, Side, Specification, coins_with_shares,
+    liquidation_price, maintenance_margin, shares_of,
 };
 
 /// The leverages shown in replies.
@@ -58,6 +59,15 @@ pub struct TurnoverClock {
     pub per_day: f64,
 }
 
+/// Moves of the liquidation prices of the slow clock, because positions get or lose margin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Share of the positions that moves in a day.
+    pub share: f64,
+    /// Standard deviation of their move in a day, in log price.
+    pub per_day: f64,
+}
+
 /// USD that Binance, Bybit and OKX together report per USD crossed of Binance's open interest; measured.
 const KAPPA: f64 = 0.21;
 
@@ -86,6 +96,10 @@ pub struct Parameters {
     pub entries: NonZeroU8,
     /// Share of the crossed mass that counts as liquidated if no liquidations are known.
     pub phi0: f64,
+    /// Shares of new positions that get a liquidation price, by exchange; 1 for all others.
+    pub shares: Vec<ExchangeShare>,
+    /// Drift of liquidation prices; `None` if they stay.
+    pub drift: Option<Drift>,
     /// Maximum gap between bars, in bar lengths. A longer gap makes part of the located mass unlocated.
     pub gap: i64,
 }
@@ -116,6 +130,8 @@ impl Parameters {
                 }
             },
             phi0: 0.05,
+            shares: Vec::new(),
+            drift: None,
             gap: 3,
         }
     }
@@ -173,6 +189,11 @@ impl Parameters {
                 .and_then(NonZeroU8::new)
                 .unwrap_or(usual.entries),
             phi0: own.phi0.unwrap_or(usual.phi0),
+            shares: shares_of(own.shares.as_deref(), coin),
+            drift: own
+                .drift
+                .filter(|(share, per_day)| *share > 0.0 && *per_day > 0.0)
+                .map(|(share, per_day)| Drift { share, per_day }),
             ..usual
         }
     }
@@ -212,6 +233,8 @@ impl Parameters {
             phi0: Some(self.phi0),
             kappa0: own.kappa0,
             nu: is_expected.then_some(self.nu),
+            shares: own.shares.clone(),
+            drift: own.drift,
             name: own.name.clone(),
         }
     }
@@ -237,7 +260,7 @@ impl Parameters {
     }
 
     /// USD expected to be liquidated and reported per USD crossed, per tier, before the fit.
-    pub fn shares(&self) -> Vec<f64> {
+    pub fn reported(&self) -> Vec<f64> {
         let shares = self.tiers.iter().map(|tier| self.kappa * tier.weight);
         shares.collect()
     }
@@ -283,6 +306,15 @@ pub fn version(own: Option<&Specification>, model: Model) -> String {
             let of_all = found.clone().of_all(own).kappa;
             take(&[found.kappa, of_all, found.nu, FIT]);
         }
+    }
+    let own = own.cloned().unwrap_or_default();
+    for coin in coins_with_shares(own.shares.as_deref()) {
+        for one in shares_of(own.shares.as_deref(), &coin) {
+            digest.update(format!("{coin} {} {:?}\n", one.exchange, one.shares));
+        }
+    }
+    if let Some(drift) = Parameters::of(Some(&own), "BTC").drift {
+        digest.update(format!("drift {:?} {:?}", drift.share, drift.per_day));
     }
     let digest = digest.finalize();
     let short = digest
