@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .results.rows import Rows
     from .scoring.known_positions import score_truth
     from .scoring.score import score
+    from .scoring.shares import fit_shares
     from .server import serve
     from .vendors.comparison import Comparison, compare
 
@@ -92,6 +93,7 @@ __all__ = [
     "demo",
     "errors",
     "feeds",
+    "fit_shares",
     "frame",
     "ingest",
     "join_asof",
@@ -160,6 +162,7 @@ _HOMES = {
     "record": "recording.recorder",
     "replay": "market",
     "score": "scoring.score",
+    "fit_shares": "scoring.shares",
     "score_truth": "scoring.known_positions",
     "serve": "server",
 }

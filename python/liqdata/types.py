@@ -419,6 +419,23 @@ class TruthRow(TypedDict):
     ratio_10pct: float
 
 
+class ShareRow(TypedDict):
+    """Liquidatable share of an exchange, coin and side (:func:`liqdata.fit_shares`)."""
+
+    exchange: str
+    coin: str
+    side: Side
+    share: float
+    lower: float
+    upper: float
+    days: int
+    start: int
+    end: int
+    realised_usd: float
+    crossed_usd: float
+    ratio: float
+
+
 class ClusterRow(TypedDict):
     """One cluster of a liquidation map; amounts are in the units of the map."""
 

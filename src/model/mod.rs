@@ -32,6 +32,9 @@ pub use estimate::liquidation_map::{
 pub use estimate::map_cluster::MapCluster;
 pub use estimate::max_pain::{Cluster, MaxPain, Pain};
 pub use estimate::opened::Opened;
+pub use estimate::shares::{
+    ExchangeShare, LiquidatableShare, MEASURED_SHARES, MeasuredShare, coins_with_shares, shares_of,
+};
 pub use estimate::span::{
     ColumnUsd, DISTANCES, PriceBound, RangesWithin, ShownPrices, SideUsd, Span, Within,
 };
