@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         archive,
         collector,
         errors,
+        features,
         feeds,
         margin,
         plot,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         UnexpectedReply,
         WrongState,
     )
+    from .features import assert_no_lookahead, check_lookahead
     from .files.read import read
     from .frames.asof import join_asof
     from .ingestion.ingest import ingest
@@ -86,11 +88,14 @@ __all__ = [
     "__version__",
     "alerts",
     "archive",
+    "assert_no_lookahead",
+    "check_lookahead",
     "collect",
     "collector",
     "compare",
     "demo",
     "errors",
+    "features",
     "feeds",
     "frame",
     "ingest",
@@ -117,6 +122,7 @@ _MODULES = {
     "archive",
     "collector",
     "errors",
+    "features",
     "feeds",
     "margin",
     "plot",
@@ -149,6 +155,8 @@ _HOMES = {
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
     "WrongState": "errors",
+    "assert_no_lookahead": "features",
+    "check_lookahead": "features",
     "collect": "collector",
     "compare": "vendors.comparison",
     "demo": "market",
