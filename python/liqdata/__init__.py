@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         archive,
         collector,
         errors,
+        features,
         feeds,
         margin,
         plot,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         UnexpectedReply,
         WrongState,
     )
+    from .features import assert_no_lookahead, check_lookahead
     from .files.read import read
     from .frames.asof import join_asof
     from .ingestion.ingest import ingest
@@ -87,11 +89,14 @@ __all__ = [
     "__version__",
     "alerts",
     "archive",
+    "assert_no_lookahead",
+    "check_lookahead",
     "collect",
     "collector",
     "compare",
     "demo",
     "errors",
+    "features",
     "feeds",
     "fit_shares",
     "frame",
@@ -119,6 +124,7 @@ _MODULES = {
     "archive",
     "collector",
     "errors",
+    "features",
     "feeds",
     "margin",
     "plot",
@@ -151,6 +157,8 @@ _HOMES = {
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
     "WrongState": "errors",
+    "assert_no_lookahead": "features",
+    "check_lookahead": "features",
     "collect": "collector",
     "compare": "vendors.comparison",
     "demo": "market",

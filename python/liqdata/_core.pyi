@@ -432,6 +432,22 @@ class Market:
     def ask_at(
         self, questions: Sequence[Question], labels: Sequence[str], instants: Sequence[int]
     ) -> list[list[Any]]: ...
+    def features(
+        self,
+        symbols: Sequence[str],
+        instants: Sequence[int],
+        opens: Sequence[int] | None,
+        windows: Sequence[tuple[str, int]],
+        moves: Sequence[tuple[str, float]],
+        range: str,
+        model: object,
+        exchange: str | None,
+        latency: int,
+        wanted: Sequence[str] | None,
+    ) -> tuple[Table, str | None]: ...
+    def known_by(self, at: int) -> Market: ...
+    @property
+    def first(self) -> int | None: ...
     def crossed(
         self, symbol: str, model: object, instants: Sequence[int], lows: Sequence[float], highs: Sequence[float]
     ) -> npt.NDArray[np.float64]: ...
@@ -459,6 +475,7 @@ class Market:
         end: int | None,
         as_of: int | None,
         groups: bool,
+        oldest_first: bool,
     ) -> History | None: ...
     def true_positions(self, symbol: str) -> Table: ...
     def liquidations(self) -> Table: ...

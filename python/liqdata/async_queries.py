@@ -64,17 +64,22 @@ class AsyncQueries(Generic[Amount]):
 
     _source: AsyncService
 
-    async def overview(self, *, as_of: Instant | None = None) -> Record:
+    @overload
+    async def overview(self, *, as_of: Instant | None = None) -> Record: ...
+    @overload
+    async def overview(self, *, as_of: Iterable[Instant]) -> Sequence[Record]: ...
+    async def overview(self, *, as_of: Instants | None = None) -> Record | Sequence[Record]:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
         Parameters
         ----------
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
-        Record
+        Record or sequence of Record
             A dict per window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (number of orders).
             Its keys are the window names in the reply; ``["1d"]`` also finds ``["24h"]``. A window that the service
             omits is absent.
@@ -98,7 +103,7 @@ class AsyncQueries(Generic[Amount]):
         >>> asyncio.run(example())
         ['1h', '4h', '12h', '24h']
         """
-        return await self._source.ask(record("overview", locals()))
+        return await self._source.ask_at(record("overview", locals()))
 
     async def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
         """Coins by liquidated USD within a window, largest first.
@@ -557,7 +562,7 @@ class AsyncQueries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[LiquidationMap]: ...
+    ) -> Sequence[LiquidationMap]: ...
     @overload
     async def liqmap(
         self,
@@ -587,7 +592,7 @@ class AsyncQueries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[LiquidationMap]]: ...
+    ) -> dict[str, Sequence[LiquidationMap]]: ...
     async def liqmap(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -601,7 +606,7 @@ class AsyncQueries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> LiquidationMap | list[LiquidationMap] | dict[str, LiquidationMap] | dict[str, list[LiquidationMap]]:
+    ) -> LiquidationMap | Sequence[LiquidationMap] | dict[str, LiquidationMap] | dict[str, Sequence[LiquidationMap]]:
         """Estimated liquidations by price and leverage tier.
 
         Parameters
@@ -629,7 +634,7 @@ class AsyncQueries(Generic[Amount]):
             Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
-            a list of answers in the same order. Needs ``liqdata serve``.
+            a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
         explain : bool
             Describe the inputs of the estimate in ``meta["explain"]``, and fill :attr:`~LiquidationMap.low`,
             :attr:`~LiquidationMap.high` and the fine grid that :meth:`~LiquidationMap.swept` uses. A :class:`Market`
@@ -690,7 +695,7 @@ class AsyncQueries(Generic[Amount]):
         headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Record]: ...
+    ) -> Sequence[Record]: ...
     @overload
     async def levels(
         self,
@@ -710,7 +715,7 @@ class AsyncQueries(Generic[Amount]):
         headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Record]]: ...
+    ) -> dict[str, Sequence[Record]]: ...
     async def levels(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -719,7 +724,7 @@ class AsyncQueries(Generic[Amount]):
         headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
+    ) -> Record | Sequence[Record] | dict[str, Record] | dict[str, Sequence[Record]]:
         """The price levels with the most estimated liquidations, per leverage tier.
 
         Parameters
@@ -735,7 +740,7 @@ class AsyncQueries(Generic[Amount]):
             chance of each price. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
-            a list of answers in the same order. Needs ``liqdata serve``.
+            a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
         explain : bool
             Describe the inputs of the estimate in ``meta["explain"]``. A :class:`Market` always does. Needs ``liqdata
             serve``.
@@ -790,7 +795,7 @@ class AsyncQueries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Record]: ...
+    ) -> Sequence[Record]: ...
     @overload
     async def maxpain(
         self,
@@ -812,7 +817,7 @@ class AsyncQueries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Record]]: ...
+    ) -> dict[str, Sequence[Record]]: ...
     async def maxpain(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -822,7 +827,7 @@ class AsyncQueries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
+    ) -> Record | Sequence[Record] | dict[str, Record] | dict[str, Sequence[Record]]:
         """The price levels with the most estimated liquidations over a day and a week.
 
         Parameters
@@ -840,7 +845,7 @@ class AsyncQueries(Generic[Amount]):
             As for :meth:`heatmap`, without ``model`` and ``headline``. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
-            a list of answers in the same order. Needs ``liqdata serve``.
+            a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
         explain : bool
             Describe the inputs of the estimate in ``meta["explain"]``. A :class:`Market` always does. Needs ``liqdata
             serve``.
@@ -890,9 +895,10 @@ class AsyncQueries(Generic[Amount]):
         start: Instant | None = None,
         end: Instant | None = None,
         groups: bool = False,
+        oldest_first: bool = False,
         as_of: Instant | None = None,
     ) -> AsyncOrderIterator[Amount]:
-        """Iterate over all orders, newest first, each exactly once.
+        """Iterate over all orders, newest first by default, each exactly once.
 
         Orders that arrive during the iteration do not disturb it. It yields the orders of the feed (the last 24 hours),
         then older orders if the service announces them, as ``liqdata serve`` of an archive does. With any other service
@@ -918,6 +924,9 @@ class AsyncQueries(Generic[Amount]):
             Only orders with an event time from ``start`` (inclusive) to ``end`` (exclusive). Need ``liqdata serve``.
         groups : bool
             Add the column ``group_id``, as in :meth:`orders`. Needs ``liqdata serve``.
+        oldest_first : bool
+            Begin with the oldest order. A market of tables then reads all orders first, an archive one day at a time.
+            A client refuses it: a service gives its newest orders first.
         as_of : int, datetime or str, optional
             Only orders received by this instant. Needs ``liqdata serve``.
 
@@ -1017,6 +1026,7 @@ class AsyncQueries(Generic[Amount]):
         """
         return self._source.stream_orders(locals())
 
+    @overload
     async def history(
         self,
         symbol: str | Iterable[str] | None = None,
@@ -1029,7 +1039,34 @@ class AsyncQueries(Generic[Amount]):
         min_usd: float | Decimal | None = None,
         sparse: bool = False,
         as_of: Instant | None = None,
-    ) -> Rows[HistoryRow[Amount]]:
+    ) -> Rows[HistoryRow[Amount]]: ...
+    @overload
+    async def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Bound | None = None,
+        end: Bound | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        sparse: bool = False,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Rows[HistoryRow[Amount]]]: ...
+    async def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Bound | None = None,
+        end: Bound | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        sparse: bool = False,
+        as_of: Instants | None = None,
+    ) -> Rows[HistoryRow[Amount]] | Sequence[Rows[HistoryRow[Amount]]]:
         """Liquidated USD per period and group.
 
         Needs ``liqdata serve``.
@@ -1057,8 +1094,9 @@ class AsyncQueries(Generic[Amount]):
             Only orders of at least this many USD.
         sparse : bool
             Leave out periods without orders.
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -1068,10 +1106,12 @@ class AsyncQueries(Generic[Amount]):
             ``covered``: the share of the period, within ``start`` and ``end``, in which the exchange was recorded
             without a known gap (the mean over exchanges). A table of orders covers the time between its first and its
             last row. Sorted by time, coin, symbol, exchange and side. Each group with an order has a row for every
-            period; totals have all periods even without an order. Amounts of a period without orders are zero if part
-            of it was covered, else ``None`` (missing in frames). Known orders count even where nothing was covered.
+            period; totals have all periods even without an order, and so have the coins that ``symbol`` names in rows
+            by coin alone. Amounts of a period without orders are zero if part of it was covered, else ``None``
+            (missing in frames). Known orders count even where nothing was covered.
             ``meta["covered"]`` is the covered share of the whole range, ``meta["data_from"]`` the instant from which
-            orders are known.
+            orders are known. Without ``start``, ``meta["range"]`` has the start and end of the 24 hours that were
+            taken.
 
         Raises
         ------
@@ -1096,8 +1136,9 @@ class AsyncQueries(Generic[Amount]):
         >>> asyncio.run(example())
         ['timestamp', 'side', 'long_usd', 'short_usd']
         """
-        return await self._source.ask(rows("history", locals()))
+        return await self._source.ask_at(rows("history", locals()))
 
+    @overload
     async def cascades(
         self,
         symbol: str | Iterable[str] | None = None,
@@ -1107,7 +1148,28 @@ class AsyncQueries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         as_of: Instant | None = None,
-    ) -> Rows[CascadeRow[Amount]]:
+    ) -> Rows[CascadeRow[Amount]]: ...
+    @overload
+    async def cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100000,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Rows[CascadeRow[Amount]]]: ...
+    async def cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100000,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instants | None = None,
+    ) -> Rows[CascadeRow[Amount]] | Sequence[Rows[CascadeRow[Amount]]]:
         """Cascades: liquidations in quick succession.
 
         Successive orders of one coin and side that are at most ``gap`` apart, on any exchange, form one cascade. Only
@@ -1128,8 +1190,9 @@ class AsyncQueries(Generic[Amount]):
         end : int, datetime, str or timedelta, optional
             Only cascades that started before this instant; their orders after it are included. By default cascades that
             started up to and including *now*.
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -1167,7 +1230,7 @@ class AsyncQueries(Generic[Amount]):
         >>> asyncio.run(example())
         (17, True)
         """
-        return await self._source.ask(rows("cascades", locals()))
+        return await self._source.ask_at(rows("cascades", locals()))
 
     def stream_cascades(
         self,
@@ -1430,7 +1493,13 @@ class AsyncQueries(Generic[Amount]):
         """
         return await self._source.ask_each(rows("positions", locals()))
 
-    async def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
+    @overload
+    async def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]: ...
+    @overload
+    async def coverage(self, range: Window = "24h", *, as_of: Iterable[Instant]) -> Sequence[Rows[CoverageRow]]: ...
+    async def coverage(
+        self, range: Window = "24h", *, as_of: Instants | None = None
+    ) -> Rows[CoverageRow] | Sequence[Rows[CoverageRow]]:
         """How completely the orders of a window were recorded, per exchange.
 
         Needs ``liqdata serve``.
@@ -1439,8 +1508,9 @@ class AsyncQueries(Generic[Amount]):
         ----------
         range : {"1h", "4h", "12h", "24h"}
             Rolling window that ends now; ``"1d"`` is ``"24h"``.
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -1482,7 +1552,7 @@ class AsyncQueries(Generic[Amount]):
         >>> asyncio.run(example())
         True
         """
-        return await self._source.ask(rows("coverage", locals()))
+        return await self._source.ask_at(rows("coverage", locals()))
 
     async def gaps(
         self, start: Bound | None = None, end: Bound | None = None, *, as_of: Instant | None = None

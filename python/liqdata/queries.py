@@ -78,17 +78,22 @@ class Queries(Generic[Amount]):
 
     _source: BlockingService | LocalSource
 
-    def overview(self, *, as_of: Instant | None = None) -> Record:
+    @overload
+    def overview(self, *, as_of: Instant | None = None) -> Record: ...
+    @overload
+    def overview(self, *, as_of: Iterable[Instant]) -> Sequence[Record]: ...
+    def overview(self, *, as_of: Instants | None = None) -> Record | Sequence[Record]:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
         Parameters
         ----------
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
-        Record
+        Record or sequence of Record
             A dict per window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (number of orders).
             Its keys are the window names in the reply; ``["1d"]`` also finds ``["24h"]``. A window that the service
             omits is absent.
@@ -108,7 +113,7 @@ class Queries(Generic[Amount]):
         >>> list(market.overview())
         ['1h', '4h', '12h', '24h']
         """
-        return self._source.ask(record("overview", locals()))
+        return self._source.ask_at(record("overview", locals()))
 
     def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
         """Coins by liquidated USD within a window, largest first.
@@ -538,7 +543,7 @@ class Queries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[LiquidationMap]: ...
+    ) -> Sequence[LiquidationMap]: ...
     @overload
     def liqmap(
         self,
@@ -568,7 +573,7 @@ class Queries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[LiquidationMap]]: ...
+    ) -> dict[str, Sequence[LiquidationMap]]: ...
     def liqmap(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -582,7 +587,7 @@ class Queries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> LiquidationMap | list[LiquidationMap] | dict[str, LiquidationMap] | dict[str, list[LiquidationMap]]:
+    ) -> LiquidationMap | Sequence[LiquidationMap] | dict[str, LiquidationMap] | dict[str, Sequence[LiquidationMap]]:
         """Estimated liquidations by price and leverage tier.
 
         Parameters
@@ -610,7 +615,7 @@ class Queries(Generic[Amount]):
             Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
-            a list of answers in the same order. Needs ``liqdata serve``.
+            a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
         explain : bool
             Describe the inputs of the estimate in ``meta["explain"]``, and fill :attr:`~LiquidationMap.low`,
             :attr:`~LiquidationMap.high` and the fine grid that :meth:`~LiquidationMap.swept` uses. A :class:`Market`
@@ -667,7 +672,7 @@ class Queries(Generic[Amount]):
         headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Record]: ...
+    ) -> Sequence[Record]: ...
     @overload
     def levels(
         self,
@@ -687,7 +692,7 @@ class Queries(Generic[Amount]):
         headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Record]]: ...
+    ) -> dict[str, Sequence[Record]]: ...
     def levels(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -696,7 +701,7 @@ class Queries(Generic[Amount]):
         headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
+    ) -> Record | Sequence[Record] | dict[str, Record] | dict[str, Sequence[Record]]:
         """The price levels with the most estimated liquidations, per leverage tier.
 
         Parameters
@@ -712,7 +717,7 @@ class Queries(Generic[Amount]):
             chance of each price. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
-            a list of answers in the same order. Needs ``liqdata serve``.
+            a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
         explain : bool
             Describe the inputs of the estimate in ``meta["explain"]``. A :class:`Market` always does. Needs ``liqdata
             serve``.
@@ -763,7 +768,7 @@ class Queries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Record]: ...
+    ) -> Sequence[Record]: ...
     @overload
     def maxpain(
         self,
@@ -785,7 +790,7 @@ class Queries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Record]]: ...
+    ) -> dict[str, Sequence[Record]]: ...
     def maxpain(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -795,7 +800,7 @@ class Queries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
+    ) -> Record | Sequence[Record] | dict[str, Record] | dict[str, Sequence[Record]]:
         """The price levels with the most estimated liquidations over a day and a week.
 
         Parameters
@@ -813,7 +818,7 @@ class Queries(Generic[Amount]):
             As for :meth:`heatmap`, without ``model`` and ``headline``. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
-            a list of answers in the same order. Needs ``liqdata serve``.
+            a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
         explain : bool
             Describe the inputs of the estimate in ``meta["explain"]``. A :class:`Market` always does. Needs ``liqdata
             serve``.
@@ -859,9 +864,10 @@ class Queries(Generic[Amount]):
         start: Instant | None = None,
         end: Instant | None = None,
         groups: bool = False,
+        oldest_first: bool = False,
         as_of: Instant | None = None,
     ) -> OrderIterator[Amount]:
-        """Iterate over all orders, newest first, each exactly once.
+        """Iterate over all orders, newest first by default, each exactly once.
 
         Orders that arrive during the iteration do not disturb it. It yields the orders of the feed (the last 24 hours),
         then older orders if the service announces them, as ``liqdata serve`` of an archive does. With any other service
@@ -887,6 +893,9 @@ class Queries(Generic[Amount]):
             Only orders with an event time from ``start`` (inclusive) to ``end`` (exclusive). Need ``liqdata serve``.
         groups : bool
             Add the column ``group_id``, as in :meth:`orders`. Needs ``liqdata serve``.
+        oldest_first : bool
+            Begin with the oldest order. A market of tables then reads all orders first, an archive one day at a time.
+            A client refuses it: a service gives its newest orders first.
         as_of : int, datetime or str, optional
             Only orders received by this instant. Needs ``liqdata serve``.
 
@@ -978,6 +987,7 @@ class Queries(Generic[Amount]):
         """
         return self._source.stream_orders(locals())
 
+    @overload
     def history(
         self,
         symbol: str | Iterable[str] | None = None,
@@ -990,7 +1000,34 @@ class Queries(Generic[Amount]):
         min_usd: float | Decimal | None = None,
         sparse: bool = False,
         as_of: Instant | None = None,
-    ) -> Rows[HistoryRow[Amount]]:
+    ) -> Rows[HistoryRow[Amount]]: ...
+    @overload
+    def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Bound | None = None,
+        end: Bound | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        sparse: bool = False,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Rows[HistoryRow[Amount]]]: ...
+    def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Bound | None = None,
+        end: Bound | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        sparse: bool = False,
+        as_of: Instants | None = None,
+    ) -> Rows[HistoryRow[Amount]] | Sequence[Rows[HistoryRow[Amount]]]:
         """Liquidated USD per period and group.
 
         Needs ``liqdata serve``.
@@ -1018,8 +1055,9 @@ class Queries(Generic[Amount]):
             Only orders of at least this many USD.
         sparse : bool
             Leave out periods without orders.
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -1029,10 +1067,12 @@ class Queries(Generic[Amount]):
             ``covered``: the share of the period, within ``start`` and ``end``, in which the exchange was recorded
             without a known gap (the mean over exchanges). A table of orders covers the time between its first and its
             last row. Sorted by time, coin, symbol, exchange and side. Each group with an order has a row for every
-            period; totals have all periods even without an order. Amounts of a period without orders are zero if part
-            of it was covered, else ``None`` (missing in frames). Known orders count even where nothing was covered.
+            period; totals have all periods even without an order, and so have the coins that ``symbol`` names in rows
+            by coin alone. Amounts of a period without orders are zero if part of it was covered, else ``None``
+            (missing in frames). Known orders count even where nothing was covered.
             ``meta["covered"]`` is the covered share of the whole range, ``meta["data_from"]`` the instant from which
-            orders are known.
+            orders are known. Without ``start``, ``meta["range"]`` has the start and end of the 24 hours that were
+            taken.
 
         Raises
         ------
@@ -1053,8 +1093,30 @@ class Queries(Generic[Amount]):
         >>> market.history("BTC", interval="4h", by="side").columns[:4]
         ['timestamp', 'side', 'long_usd', 'short_usd']
         """
-        return self._source.ask(rows("history", locals()))
+        return self._source.ask_at(rows("history", locals()))
 
+    @overload
+    def cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100000,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[CascadeRow[Amount]]: ...
+    @overload
+    def cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100000,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Rows[CascadeRow[Amount]]]: ...
     def cascades(
         self,
         symbol: str | Iterable[str] | None = None,
@@ -1063,8 +1125,8 @@ class Queries(Generic[Amount]):
         min_usd: float | Decimal = 100_000,
         start: Bound | None = None,
         end: Bound | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[CascadeRow[Amount]]:
+        as_of: Instants | None = None,
+    ) -> Rows[CascadeRow[Amount]] | Sequence[Rows[CascadeRow[Amount]]]:
         """Cascades: liquidations in quick succession.
 
         Successive orders of one coin and side that are at most ``gap`` apart, on any exchange, form one cascade. Only
@@ -1085,8 +1147,9 @@ class Queries(Generic[Amount]):
         end : int, datetime, str or timedelta, optional
             Only cascades that started before this instant; their orders after it are included. By default cascades that
             started up to and including *now*.
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -1120,7 +1183,7 @@ class Queries(Generic[Amount]):
         >>> len(events), all(event["usd"] >= event["largest_usd"] for event in events)
         (17, True)
         """
-        return self._source.ask(rows("cascades", locals()))
+        return self._source.ask_at(rows("cascades", locals()))
 
     def stream_cascades(
         self,
@@ -1362,7 +1425,13 @@ class Queries(Generic[Amount]):
         """
         return self._source.ask_each(rows("positions", locals()))
 
-    def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
+    @overload
+    def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]: ...
+    @overload
+    def coverage(self, range: Window = "24h", *, as_of: Iterable[Instant]) -> Sequence[Rows[CoverageRow]]: ...
+    def coverage(
+        self, range: Window = "24h", *, as_of: Instants | None = None
+    ) -> Rows[CoverageRow] | Sequence[Rows[CoverageRow]]:
         """How completely the orders of a window were recorded, per exchange.
 
         Needs ``liqdata serve``.
@@ -1371,8 +1440,9 @@ class Queries(Generic[Amount]):
         ----------
         range : {"1h", "4h", "12h", "24h"}
             Rolling window that ends now; ``"1d"`` is ``"24h"``.
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -1408,7 +1478,7 @@ class Queries(Generic[Amount]):
         >>> {row["exchange"] for row in market.coverage()} == {row["exchange"] for row in market.exchanges()}
         True
         """
-        return self._source.ask(rows("coverage", locals()))
+        return self._source.ask_at(rows("coverage", locals()))
 
     def gaps(
         self, start: Bound | None = None, end: Bound | None = None, *, as_of: Instant | None = None

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::contract::{self, BadQuery};
-use crate::engine::{self, CascadeQuestion, ObservedTables, TimelineQuestion};
+use crate::engine::{self, CascadeQuestion, Observations, ObservedTables, TimelineQuestion};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::market::Market;
 use crate::market::query::cascades::price;
@@ -72,7 +72,7 @@ impl Market {
         period: TimeRange,
         (as_of, now): (Option<Millis>, Millis),
     ) -> Result<PeriodCoverage, Refusal> {
-        let data_from = self.source.orders_from()?.filter(|from| *from <= now);
+        let data_from = self.source.orders_from(as_of)?.filter(|from| *from <= now);
         // A range without a start begins with the data, and nothing is known after now.
         let period = TimeRange::new(
             period.lower_bound().or(data_from).unwrap_or(now),
@@ -254,6 +254,38 @@ impl Market {
     /// As [`Market::answer`].
     pub fn rows(&self) -> Result<ObservedTables, Refusal> {
         self.source.rows()
+    }
+
+    /// The first instant at which anything was observed; `None` if nothing was.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`].
+    pub fn first_observed(&self) -> Result<Option<Millis>, Refusal> {
+        self.source.first_observed()
+    }
+
+    /// A market of only the rows that were known by `at`, which becomes its *now*.
+    ///
+    /// An order is known once it was received, a bar and a period of totals once they closed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`], and if the market is an archive.
+    pub fn known_by(&self, at: Millis) -> Result<Self, Refusal> {
+        let (mut orders, mut bars, mut readings) = self.rows()?;
+        orders.retain(|row| row.order.timestamp.max(row.received_at.unwrap_or_default()) <= at);
+        bars.retain(|bar| bar.timestamp.on(bar.interval.unwrap_or_default()) <= at);
+        readings.retain(|reading| reading.timestamp <= at);
+        let mut totals = self.liquidations()?;
+        totals.retain(|row| row.timestamp.on(row.interval.unwrap_or_default()) <= at);
+        let observations = Observations::new(orders, bars, readings, Some(at))?;
+        let market = Self::fixed(observations.with_liquidations(totals)?, self.source());
+        Ok(if self.has_only_totals {
+            market.of_totals()
+        } else {
+            market
+        })
     }
 
     /// The liquidated totals by period of a market that was made from such totals; empty for other markets.

@@ -7,11 +7,12 @@ passed as they are, and the Rust core checks them; the others have a spelling of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
-from liqdata.calls.arguments import period_text, switch, symbols, time_range, usd
+from liqdata.calls.arguments import datetime_of, instant, period_text, relative, switch, symbols, time_range, usd
 from liqdata.endpoints.cascades import gap_text
 from liqdata.endpoints.contract import endpoints
 from liqdata.endpoints.span import shown
@@ -39,7 +40,7 @@ def rows(endpoint: str, arguments: Mapping[str, Any]) -> Request[Rows[Any]]:
     parameters = _parameters(endpoint, arguments)
     made = convert.rows
     if endpoint == "history":
-        made = partial(_grouped, _checked_groups(parameters, arguments))
+        made = partial(_grouped, _checked_groups(parameters, arguments), parameters)
     elif endpoint == "maps":
         made = _with_versions
     elif endpoint == "positions":
@@ -170,9 +171,23 @@ def _checked_groups(parameters: Mapping[str, Any], arguments: Mapping[str, Any])
     return groups
 
 
-def _grouped(groups: list[str], reply: _core.Table, origin: Origin) -> Rows[Any]:
-    """Convert a history to rows, without the group columns that were not requested."""
-    return convert.rows(reply.keeping(_GROUPS, groups), origin)
+def _grouped(groups: list[str], parameters: Mapping[str, Any], reply: _core.Table, origin: Origin) -> Rows[Any]:
+    """Convert a history to rows, without the group columns that were not requested.
+
+    Without a start, ``meta["range"]`` has the time that the rows are about.
+    """
+    found = convert.rows(reply.keeping(_GROUPS, groups), origin)
+    if parameters["start"] is None and origin.as_of is not None:
+        end = origin.as_of
+        if parameters["end"] is not None:
+            ago = relative(parameters["end"])
+            end = (
+                datetime_of(instant(parameters["end"], "end") or 0)
+                if ago is None
+                else end - timedelta(milliseconds=ago)
+            )
+        found.meta["range"] = (end - timedelta(days=1), end)
+    return found
 
 
 def _with_versions(reply: _core.Table, origin: Origin) -> Rows[Any]:

@@ -340,6 +340,21 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
+    /// The view of the model.
+    pub fn model(&self) -> Model {
+        self.model
+    }
+
+    /// The version of the model.
+    pub fn model_version(&self) -> String {
+        version(self.view.own(), self.model)
+    }
+
+    /// Time of the last open interest reading by an instant.
+    pub fn last_reading(&self, at: Millis) -> Option<Millis> {
+        self.readings.last_by(at)
+    }
+
     /// Time of the first open interest reading of the view's exchange.
     ///
     /// If the view is not limited to one exchange, the earliest possible time.

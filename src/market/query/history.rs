@@ -7,7 +7,7 @@ use crate::engine::{self, EngineError, Grouping, TimelineQuestion, TooManyRows, 
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
 use crate::market::refusal::Refusal;
-use crate::model::{Millis, Symbol, TimeRange, Window};
+use crate::model::{Millis, PeriodRow, Symbol, TimeRange, Window};
 
 /// Maximum number of rows in a reply.
 const MOST: usize = 2_000_000;
@@ -112,22 +112,26 @@ impl MarketQuery for History {
     }
 
     fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
+        // Rows without orders may be about a name that does not exist.
+        let has_orders = |row: &&PeriodRow| row.cnt.is_some_and(|count| count > 0);
         let answer = |symbol: &Symbol| {
-            reply.iter().any(|row| match (&row.symbol, &row.coin) {
+            let mut rows = reply.iter().filter(has_orders);
+            rows.any(|row| match (&row.symbol, &row.coin) {
                 (Some(listed), coin) => {
                     let coin = coin.as_deref().unwrap_or_else(|| symbol.coin());
                     symbol.means(listed, coin)
                 }
                 (None, Some(coin)) => coin == symbol.coin(),
                 // The rows have neither a coin nor a symbol. Then the query names only one symbol, and every row is
-                // about it. Rows without orders may be about a name that does not exist.
-                (None, None) => row.cnt.is_some_and(|count| count > 0),
+                // about it.
+                (None, None) => true,
             })
         };
+        let is_without = !reply.iter().any(|row| has_orders(&row));
         let symbols = self.symbol.iter().flatten();
         Some(QueryNames {
             symbols: symbols.filter(|symbol| !answer(symbol)).collect(),
-            exchange: self.exchange.as_deref().filter(|_| reply.is_empty()),
+            exchange: self.exchange.as_deref().filter(|_| is_without),
         })
     }
 

@@ -47,9 +47,9 @@ pub(crate) trait CoverageSource: ViewSource {
         view_of(self, None, None, |view| view.observations().first())
     }
 
-    /// The first instant at which orders are known; `None` if they are at none.
-    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
-        view_of(self, None, None, |view| view.observations().orders_from())
+    /// The first instant at which orders are known, as of an instant; `None` if they are at none.
+    fn orders_from(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        view_of(self, as_of, None, engine::orders_from)
     }
 
     /// The gaps that overlap `range`.

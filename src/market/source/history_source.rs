@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::engine::{self, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion};
+use crate::engine::{
+    self, ArrivedOrder, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion,
+};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
@@ -66,6 +68,24 @@ pub(crate) trait HistorySource: ViewSource {
         view_of(self, as_of, None, |view| {
             engine::open_interest(view, coin, range)
         })
+    }
+
+    /// The orders of a coin in `range` that were received by `as_of`, oldest first; of one exchange if named.
+    fn arrived_orders(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        range: TimeRange,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<ArrivedOrder>, Refusal> {
+        view_of(self, as_of, None, |view| {
+            engine::arrived_orders(view, coin, exchange, range)
+        })
+    }
+
+    /// Instants at which received rows were withdrawn, in order. They stay visible as of earlier instants.
+    fn withdrawals(&self) -> Result<Vec<Millis>, Refusal> {
+        Ok(Vec::new())
     }
 
     /// The sums of orders by period.

@@ -112,7 +112,7 @@ impl CoverageSource for ArchiveSource {
         Ok(self.back.archive.observed_from()?)
     }
 
-    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
+    fn orders_from(&self, _as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
         Ok(self.back.archive.orders_from()?)
     }
 

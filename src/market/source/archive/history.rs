@@ -1,7 +1,9 @@
 //! Reads of an archive for any time range: rows and aggregates.
 
 use crate::archive::{Archive, Filter, OrderFold};
-use crate::engine::{self, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion};
+use crate::engine::{
+    self, ArrivedOrder, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion,
+};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::archive_reader::ArchiveReader;
@@ -37,6 +39,21 @@ impl OrderFold for TimelineShare {
 
     fn take_columns(&mut self, orders: &FiledOrders<'_>) {
         self.0.take_columns(orders);
+    }
+}
+
+/// The orders in one share. Shares are read in parallel and joined afterwards.
+#[derive(Default)]
+struct ArrivedShare(Vec<ArrivedOrder>);
+
+impl OrderFold for ArrivedShare {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        self.0.push(ArrivedOrder {
+            timestamp: order.timestamp,
+            received_at: order.received_at,
+            side: order.side,
+            usd: order.value_usd.into(),
+        });
     }
 }
 
@@ -93,6 +110,34 @@ impl HistorySource for ArchiveSource {
         self.current()?;
         let coins = self.back.archive.coins(self.as_of)?;
         Ok(coins.into_iter().map(|coin| coin.symbol).collect())
+    }
+
+    fn arrived_orders(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        range: TimeRange,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<ArrivedOrder>, Refusal> {
+        let filter = Filter {
+            exchange: exchange.map(str::to_owned),
+            ..self.filter(Some(coin), self.instant(as_of)?, range)?
+        };
+        let (shares, _) = self
+            .past
+            .archive
+            .fold_orders(&filter, ArrivedShare::default)?;
+        let orders = shares.into_iter().flat_map(|share| share.0);
+        let mut orders: Vec<ArrivedOrder> = orders.collect();
+        orders.sort_by_key(|order| (order.timestamp, order.received_at));
+        Ok(orders)
+    }
+
+    fn withdrawals(&self) -> Result<Vec<Millis>, Refusal> {
+        let ingests = self.past.archive.ingests()?.into_iter();
+        let mut undone: Vec<Millis> = ingests.filter_map(|ingest| ingest.undone).collect();
+        undone.sort_unstable();
+        Ok(undone)
     }
 
     fn timeline(

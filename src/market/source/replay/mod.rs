@@ -15,7 +15,8 @@ use tokio::sync::watch;
 
 use crate::archive::Archive;
 use crate::engine::{
-    CompleteTapes, Observations, ObservedTables, RecordedRanges, Timeline, TimelineQuestion, View,
+    ArrivedOrder, CompleteTapes, Observations, ObservedTables, RecordedRanges, Timeline,
+    TimelineQuestion, View,
 };
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::names::KnownNames;
@@ -306,8 +307,8 @@ impl CoverageSource for ReplaySource {
         self.place.first_observed()
     }
 
-    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
-        self.place.orders_from()
+    fn orders_from(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        self.place.orders_from(self.at(as_of)?)
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
@@ -357,6 +358,21 @@ impl HistorySource for ReplaySource {
         range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
         self.place.open_interest(coin, self.at(as_of)?, range)
+    }
+
+    fn arrived_orders(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        range: TimeRange,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<ArrivedOrder>, Refusal> {
+        self.place
+            .arrived_orders(coin, exchange, range, self.at(as_of)?)
+    }
+
+    fn withdrawals(&self) -> Result<Vec<Millis>, Refusal> {
+        self.place.withdrawals()
     }
 
     fn timeline(
