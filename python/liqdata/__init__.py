@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         UnexpectedReply,
         WrongState,
     )
+    from .fetching.fetch import fetch
     from .files.read import read
     from .frames.asof import join_asof
     from .ingestion.ingest import ingest
@@ -92,6 +93,7 @@ __all__ = [
     "demo",
     "errors",
     "feeds",
+    "fetch",
     "frame",
     "ingest",
     "join_asof",
@@ -152,6 +154,7 @@ _HOMES = {
     "collect": "collector",
     "compare": "vendors.comparison",
     "demo": "market",
+    "fetch": "fetching.fetch",
     "frame": "results.record",
     "ingest": "ingestion.ingest",
     "join_asof": "frames.asof",
