@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         WrongState,
     )
     from .features import assert_no_lookahead, check_lookahead
+    from .fetching.fetch import fetch
     from .files.read import read
     from .frames.asof import join_asof
     from .ingestion.ingest import ingest
@@ -98,6 +99,7 @@ __all__ = [
     "errors",
     "features",
     "feeds",
+    "fetch",
     "fit_shares",
     "frame",
     "ingest",
@@ -162,6 +164,7 @@ _HOMES = {
     "collect": "collector",
     "compare": "vendors.comparison",
     "demo": "market",
+    "fetch": "fetching.fetch",
     "frame": "results.record",
     "ingest": "ingestion.ingest",
     "join_asof": "frames.asof",

@@ -23,12 +23,14 @@ __all__ = ["Entry", "Menu", "entries"]
 EXAMPLES = (
     ("liqdata demo", "a simulated market: ten queries, two pictures"),
     ("liqdata coins --demo", "one query; or --url URL, or --archive DIR"),
+    ("liqdata fetch my-archive --coins BTC --start -30d", "download the past of a coin"),
     ("liqdata collect my-archive", "record liquidations from the exchanges"),
 )
 
 # Commands that are not queries, by section of the help text: the module of each command, and what it does.
 COMMANDS = {
     "Archives": {
+        "fetch": ("fetch", "download public historical data into an archive"),
         "collect": ("commands.collection", "record liquidations from the exchanges into an archive, until Ctrl-C"),
         "record": ("commands.collection", "record what vendors or other servers answer into an archive, until Ctrl-C"),
         "ingest": ("commands.ingest", "import files of historical data into an archive"),
