@@ -479,7 +479,8 @@ class Heatmap(Grid, HeatmapGridMembers):
             Draw :attr:`low` or :attr:`high` instead of :attr:`matrix`. Cells without a validated interval are not
             drawn.
         cmap : str or matplotlib.colors.Colormap, optional
-            Colours; viridis on a dark background by default.
+            Colours; by default purple to yellow, so that few cells are bright, and the brightest are those of the
+            ten largest visible rows.
         vmin, vmax : float, optional
             Ends of the colour scale, in :attr:`units`, above 0; taken from the visible cells by default.
         threshold : float, optional

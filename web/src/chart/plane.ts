@@ -18,12 +18,24 @@ import {
 import { bandOf, type Grid, placeOf, spanOf } from "../data/grid";
 import type { Bar, Cascade, Gap, Order } from "../data/types";
 import type { View } from "../view/address";
-import { clock, day, price, short, type Zone, zoneName } from "../view/numbers";
-import { candleLength, candles, instant, logical, type Slots, slotsOf } from "./axis";
-import { bands, type Coded, type Map as ColourMap, colours, encode, lookup, narrow, paint, squeeze } from "./bitmap";
+import { clock, day, exact, price, short, type Zone, zoneName } from "../view/numbers";
+import { candleLength, candles, instant, logical, pricesInView, type Slots, slotsOf } from "./axis";
+import {
+    bands,
+    type Coded,
+    type Map as ColourMap,
+    colours,
+    encode,
+    lookup,
+    narrow,
+    paint,
+    type Range,
+    squeeze,
+} from "./bitmap";
 import { type Context, hatch, mark, type StripSource, strip, watermark, words } from "./draw";
 import { FONT, type Look } from "./look";
 import { groupColour, type Stacks, sum } from "./realised";
+import { roundTicks } from "./ticks";
 
 type Target = CanvasRenderingTarget2D;
 
@@ -47,6 +59,13 @@ export interface Cursor {
     instant: number;
     price: number;
     pane: number;
+}
+
+/** The current price, which the box on the axis and the dotted line show. */
+export interface PriceNow {
+    value: number;
+    /** How old it is, where that is worth saying. */
+    age: string | undefined;
 }
 
 export interface Window {
@@ -78,7 +97,7 @@ export class Plane {
     private grid: Grid | undefined;
     private coded: Coded | undefined;
     private table: Uint32Array | undefined;
-    private colours: { cmap: ColourMap; vmin: number; vmax: number; threshold: number } | undefined;
+    private colours: ({ cmap: ColourMap } & Range) | undefined;
     private built: Built | undefined;
     private span: [number, number] | undefined;
     /** Prices in view that somebody chose. The chart's own setter takes logarithms on a logarithmic axis, so it is not used. */
@@ -97,6 +116,7 @@ export class Plane {
     private wish: Window | undefined;
     private cell: { row: number; column: number } | undefined;
     private staleFrom: number | undefined;
+    private now: PriceNow | undefined;
 
     constructor(
         box: HTMLElement,
@@ -132,9 +152,8 @@ export class Plane {
             return { priceRange: { minValue, maxValue } };
         };
         this.bars = this.chart.addSeries(CandlestickSeries, {
-            lastValueVisible: true,
-            priceLineVisible: true,
-            priceLineStyle: 2,
+            lastValueVisible: false,
+            priceLineVisible: false,
             autoscaleInfoProvider: inView,
         });
         this.anchor = this.chart.addSeries(LineSeries, {
@@ -162,10 +181,13 @@ export class Plane {
         this.below.priceScale().applyOptions({ mode: PriceScaleMode.Normal, scaleMargins: { top: 0, bottom: 0 } });
         this.fill(0.8);
         this.bars.attachPrimitive(
-            primitive([
-                ["bottom", (target) => this.drawPlane(target)],
-                ["normal", (target) => this.drawOver(target)],
-            ]),
+            primitive(
+                [
+                    ["bottom", (target) => this.drawPlane(target)],
+                    ["normal", (target) => this.drawOver(target)],
+                ],
+                (target) => this.drawAxis(target),
+            ),
         );
         this.below.attachPrimitive(primitive([["bottom", (target) => this.drawRealised(target)]]));
         this.chart.subscribeCrosshairMove((event) => this.hover(event));
@@ -208,7 +230,6 @@ export class Plane {
             borderDownColor: look.edge,
             wickUpColor: look.edge,
             wickDownColor: look.edge,
-            priceLineColor: look.text,
         });
         this.recolour();
     }
@@ -237,7 +258,7 @@ export class Plane {
     }
 
     /** The time and price that are in view unless somebody moves. */
-    setData(grid: Grid | undefined, bars: readonly Bar[], window: [number, number]): void {
+    setData(grid: Grid | undefined, bars: readonly Bar[], window: [number, number], unfinished?: Bar): void {
         // What was asked to be shown is in view only after the next frame.
         const held = this.moved ? (this.wish ?? this.visible()) : undefined;
         if (grid !== this.grid) {
@@ -249,40 +270,37 @@ export class Plane {
         const every = grid?.stepMs ?? (window[1] - window[0]) / 144;
         const start = grid ? spanOf(grid, 0)[0] : window[0];
         this.slots = slotsOf(start, window[1], candleLength(Math.max(60_000, Math.round(every / 60_000) * 60_000)));
-        const rows = candles(this.slots, bars);
-        this.span = this.wanted(rows);
+        const rows = candles(this.slots, unfinished ? [...bars, unfinished] : bars);
+        const open = unfinished && Math.floor((unfinished.timestamp - this.slots.start) / this.slots.length);
+        this.span = pricesInView(rows, grid?.currentPrice, grid?.prices);
         this.silently(() => {
             const last = bars[bars.length - 1]?.close ?? grid?.currentPrice ?? 1;
             const minMove = 10 ** -Math.max(0, Math.min(10, 5 - Math.floor(Math.log10(last))));
-            this.bars.applyOptions({ priceFormat: { type: "custom", formatter: price, minMove } });
-            this.bars.setData(rows.map((row) => ({ ...row, time: row.time as UTCTimestamp })) as never);
+            // The axis draws its own ticks, at round prices one step apart.
+            const none = (prices: readonly number[]) => prices.map(() => "");
+            const priceFormat = { type: "custom", formatter: price, tickmarksFormatter: none, minMove } as const;
+            this.bars.applyOptions({ priceFormat });
+            this.bars.setData(
+                rows.map((row, i) => ({
+                    ...row,
+                    time: row.time as UTCTimestamp,
+                    // A candle that is not finished is hollow.
+                    ...(i === open
+                        ? { color: "transparent", borderColor: this.look.faint, wickColor: this.look.faint }
+                        : {}),
+                })) as never,
+            );
             this.hasBars = rows.some((row) => row.close !== undefined);
             const still = this.hasBars ? [] : rows.map((row) => ({ time: row.time as UTCTimestamp, value: last }));
             this.anchor.setData(still);
-            this.anchor.applyOptions({ priceFormat: { type: "custom", formatter: price, minMove } });
+            this.anchor.applyOptions({ priceFormat });
             this.below.setData(rows.map((row) => ({ time: row.time as UTCTimestamp, value: 0 })));
             if (held) this.show(held);
             else this.fitTime();
         });
     }
 
-    /** The last close, as the stream or the newest bar tells. */
-    private wanted(rows: readonly { high?: number; low?: number }[]): [number, number] {
-        let [low, high] = [Infinity, -Infinity];
-        for (const row of rows) {
-            if (row.low !== undefined && row.low < low) low = row.low;
-            if (row.high !== undefined && row.high > high) high = row.high;
-        }
-        const now = this.grid?.currentPrice ?? (high > 0 ? high : 1);
-        low = Math.min(low, now) / 1.06;
-        high = Math.max(high, now) * 1.06;
-        const first = this.grid?.prices[0];
-        const last = this.grid?.prices[(this.grid?.rows ?? 0) - 1];
-        if (first !== undefined && last !== undefined && first < low && last > high) return [low, high];
-        return first !== undefined && last !== undefined ? [Math.max(low, first), Math.min(high, last)] : [low, high];
-    }
-
-    setColours(colours: { cmap: ColourMap; vmin: number; vmax: number; threshold: number }): void {
+    setColours(colours: { cmap: ColourMap } & Range): void {
         this.colours = colours;
         this.recolour();
     }
@@ -291,7 +309,7 @@ export class Plane {
         const { coded, colours: wanted } = this;
         this.table =
             coded && wanted
-                ? lookup(coded, wanted, colours(wanted.cmap, this.look.paper), this.look.unknown)
+                ? lookup(coded, wanted, colours(wanted.cmap, this.look.paper, wanted), this.look.unknown)
                 : undefined;
         this.version++;
         this.redraw();
@@ -325,6 +343,11 @@ export class Plane {
 
     setCell(cell: { row: number; column: number } | undefined): void {
         this.cell = cell;
+        this.redraw();
+    }
+
+    setPrice(now: PriceNow | undefined): void {
+        this.now = now;
         this.redraw();
     }
 
@@ -554,6 +577,12 @@ export class Plane {
             if (next - from >= 1) this.blit(context, edges, height, table);
             else this.condense(context, edges, height, table, bitmapSize.width);
             this.hatchUnknown(context, edges, height);
+            if (this.staleFrom === undefined) return;
+            // What is old is dim.
+            context.globalAlpha = 0.5;
+            context.fillStyle = this.look.ground;
+            context.fillRect(0, 0, bitmapSize.width, bitmapSize.height);
+            context.globalAlpha = 1;
         });
     }
 
@@ -615,6 +644,7 @@ export class Plane {
             this.drawStale(context, room, height);
             this.drawMarks(context, room);
             this.drawCell(context);
+            this.drawPriceLine(context, room);
             this.drawLevels(context, room);
             if (this.shown.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
             if (side) this.drawStrips(context, room, side, height);
@@ -688,6 +718,66 @@ export class Plane {
             context.fillText(text, room - 45, y);
         }
         context.restore();
+    }
+
+    private drawPriceLine(context: Context, room: number): void {
+        const y = this.now && this.axis.priceToCoordinate(this.now.value);
+        if (typeof y !== "number") return;
+        context.save();
+        context.beginPath();
+        context.moveTo(0, Math.round(y) + 0.5);
+        context.lineTo(room, Math.round(y) + 0.5);
+        // Dark between the dots, so that it can be read on every colour.
+        for (const [colour, dash] of [
+            [this.look.plate, []],
+            [this.look.now, [2, 3]],
+        ] as const) {
+            context.strokeStyle = colour;
+            context.setLineDash([...dash]);
+            context.stroke();
+        }
+        context.restore();
+    }
+
+    /** Ticks of the price axis, and the box with the current price. */
+    private drawAxis(target: Target): void {
+        target.useMediaCoordinateSpace(({ context, mediaSize: { width, height } }) => {
+            context.save();
+            context.font = `11px ${FONT}`;
+            context.textBaseline = "middle";
+            context.textAlign = "left";
+            const { now } = this;
+            const at = now ? (this.axis.priceToCoordinate(now.value) as number | null) : null;
+            const tall = now?.age === undefined ? 18 : 32;
+            const middle = at === null ? Number.NaN : Math.max(tall / 2, Math.min(height - tall / 2, at));
+            const scale = this.bars.priceScale();
+            const seen = scale.getVisibleRange();
+            if (seen && scale.options().mode !== PriceScaleMode.Percentage) {
+                const place = (level: number) => (this.axis.priceToCoordinate(level) as number | null) ?? Number.NaN;
+                context.fillStyle = this.look.faint;
+                const { prices, decimals } = roundTicks(seen.from, seen.to, height, place);
+                for (const level of prices) {
+                    const y = place(level);
+                    if (y < 7 || y > height - 7 || Math.abs(y - middle) < tall / 2 + 8) continue;
+                    context.fillText(exact(level.toFixed(decimals)), 6, y);
+                    context.fillRect(0, Math.round(y), 3, 1);
+                }
+            }
+            if (now && !Number.isNaN(middle)) {
+                context.fillStyle = this.look.now;
+                context.fillRect(0, middle - tall / 2, width, tall);
+                context.fillStyle = this.look.onNow;
+                context.font = `600 11px ${FONT}`;
+                // An arrow where the price is outside the prices in view.
+                const arrow = at !== null && at < 0 ? "↑ " : at !== null && at > height ? "↓ " : "";
+                context.fillText(`${arrow}${price(now.value)}`, 5, now.age === undefined ? middle : middle - 7);
+                if (now.age !== undefined) {
+                    context.font = `10px ${FONT}`;
+                    context.fillText(now.age, 5, middle + 8, width - 6);
+                }
+            }
+            context.restore();
+        });
     }
 
     private drawCell(context: Context): void {
@@ -813,10 +903,14 @@ function canvasOf(codes: Uint16Array, width: number, height: number, table: Uint
     return canvas;
 }
 
-function primitive(layers: ["bottom" | "normal", (target: Target) => void][]): ISeriesPrimitive<Time> {
+function primitive(
+    layers: ["bottom" | "normal", (target: Target) => void][],
+    axis?: (target: Target) => void,
+): ISeriesPrimitive<Time> {
     const views: IPrimitivePaneView[] = layers.map(([order, draw]) => ({
         zOrder: () => order,
         renderer: () => ({ draw }),
     }));
-    return { paneViews: () => views };
+    const beside: IPrimitivePaneView[] = axis ? [{ renderer: () => ({ draw: axis }) }] : [];
+    return { paneViews: () => views, priceAxisPaneViews: () => beside };
 }

@@ -62,6 +62,7 @@ export interface Explain {
     openedSince?: number;
     opened?: string;
     partial?: boolean;
+    barIntervalMs?: number;
     seenShare?: number;
     sides?: { row: number[]; long: number[]; short: number[] };
 }

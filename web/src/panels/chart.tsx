@@ -6,7 +6,7 @@ import { Plane } from "../chart/plane";
 import { passes } from "../data/orders";
 import { tape } from "../view/feed";
 import { bindKeys } from "../view/keyboard";
-import { moment, short, zoneName } from "../view/numbers";
+import { moment, price, short, zoneName } from "../view/numbers";
 import { look, phone, still } from "../view/screen";
 import {
     canvasWords,
@@ -16,6 +16,7 @@ import {
     instead,
     label,
     marked,
+    priceNow,
     readout,
     realised,
     relative,
@@ -26,7 +27,6 @@ import {
     unit,
 } from "../view/shown";
 import {
-    bars,
     cascades,
     change,
     covers,
@@ -38,7 +38,9 @@ import {
     regionOf,
     simulated,
     sources,
+    unfinished,
     view,
+    whole,
 } from "../view/state";
 import { dialog } from "./dialogs";
 import { ReadoutLine, reset } from "./parts";
@@ -68,13 +70,14 @@ function mount(box: HTMLElement): () => void {
     const ends = [
         effect(() => made.setLook(look.value)),
         effect(() => made.setZone(view.value.tz)),
+        effect(() => made.setPrice(priceNow.value)),
         effect(() => made.setScale(view.value.scale)),
         effect(() => {
-            const known = bars.region.value.body?.data ?? [];
+            const known = whole.value;
             const covered = covers.value;
             if (!covered) return;
             const shown = grid.value;
-            made.setData(shown, known, covered);
+            made.setData(shown, known, covered, unfinished.value);
             if (shownFirst && (shown || known.length)) {
                 shownFirst = false;
                 const { t, p } = view.peek();
@@ -82,8 +85,8 @@ function mount(box: HTMLElement): () => void {
             }
         }),
         effect(() => {
-            const { vmin, vmax, threshold } = range.value;
-            document.body.dataset.colours = [vmin, vmax, threshold].join(",");
+            const { vmin, vmid, vmax, threshold } = range.value;
+            document.body.dataset.colours = [vmin, vmid, vmax, threshold].join(",");
         }),
         effect(() => made.setColours({ cmap: view.value.cmap, ...range.value })),
         effect(() => made.setStrips(strips.value, phone.value ? 0.6 : 0.16)),
@@ -165,16 +168,16 @@ export async function savePicture(): Promise<void> {
 
 function ColourBar() {
     const bar = useRef<HTMLCanvasElement>(null);
-    const { vmin, vmax, threshold } = range.value;
+    const { vmin, vmid, vmax, threshold } = range.value;
     const { cmap } = view.value;
     const { paper } = look.value;
     useEffect(() => {
         const context = bar.current?.getContext("2d");
         if (!context) return;
         const image = new ImageData(256, 1);
-        new Uint32Array(image.data.buffer).set(colours(cmap, paper));
+        new Uint32Array(image.data.buffer).set(colours(cmap, paper, { vmin, vmid, vmax }));
         context.putImageData(image, 0, 0);
-    }, [cmap, paper]);
+    }, [cmap, paper, vmin, vmid, vmax]);
     const place = (usd: number) => Math.log(usd / vmin) / Math.log(vmax / vmin);
     const set = (text: string) => {
         const value = Number(text);
@@ -224,6 +227,18 @@ function ColourBar() {
     );
 }
 
+/** The price of the box on the axis, as text. */
+function PriceText() {
+    const now = priceNow.value;
+    if (!now) return null;
+    return (
+        <strong class="number" data-price={now.value}>
+            {price(now.value)}
+            {now.age === undefined ? "" : `, ${now.age}`}
+        </strong>
+    );
+}
+
 function FirstReadout() {
     const hint = phone.value
         ? "Touch the map to read a cell."
@@ -262,6 +277,7 @@ export function Chart() {
     return (
         <section class="map" aria-label="map">
             <div class="label">
+                <PriceText />
                 {compared === undefined && <p>{words}</p>}
                 <button type="button" onClick={() => (dialog.value = "about")}>
                     what is assumed

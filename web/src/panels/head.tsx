@@ -1,7 +1,7 @@
 // The head: what is asked for, whether it is live, and how old what is known is.
 import { signal } from "@preact/signals";
 import { CMAPS, RANGES, SCALES, SOURCES } from "../view/address";
-import { age, clock, zoneName } from "../view/numbers";
+import { age, clock, moment, zoneName } from "../view/numbers";
 import { theme } from "../view/screen";
 import { streamText } from "../view/sentences";
 import { staleFor } from "../view/shown";
@@ -59,12 +59,18 @@ function Clock() {
     }
     const state = stream.value;
     const late = staleFor.value !== undefined;
-    const said = streamText(state, tick.value, zone);
+    // A market that stands still is not live, however well the connection is.
+    const still = state.is === "live" && simulated.value && known?.moved === false;
+    const said = still ? "connected, at rest" : streamText(state, tick.value, zone);
     return (
-        <span class={`clock ${late ? "late" : state.is}`} role="status" data-state={late ? "stale" : state.is}>
+        <span
+            class={`clock ${late ? "late" : still ? "still" : state.is}`}
+            role="status"
+            data-state={late ? "stale" : still ? "still" : state.is}
+        >
             <span class="dot" aria-hidden="true" />
             {late && known
-                ? `newest known ${clock(known.now, zone)} ${zoneName(known.now, zone)}, ${age(staleFor.value ?? 0)} ago · ${said}`
+                ? `STALE · newest known ${moment(known.now, zone)} ${zoneName(known.now, zone)}, ${age(staleFor.value ?? 0)} ago${state.is === "live" ? "" : ` · ${said}`}`
                 : said}{" "}
             {known && !late && (
                 <span class="time">

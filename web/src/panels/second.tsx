@@ -6,6 +6,7 @@ import { short } from "../view/numbers";
 import { look, phone, still } from "../view/screen";
 import {
     gapsShown,
+    priceNow,
     realised,
     secondCursor,
     secondInstead,
@@ -14,7 +15,7 @@ import {
     secondStrips,
     secondWords,
 } from "../view/shown";
-import { bars, change, covers, grids, secondRange, view } from "../view/state";
+import { bars, change, covers, grids, secondRange, unfinished, view, whole } from "../view/state";
 import { ReadoutLine } from "./parts";
 
 let second: Plane | undefined;
@@ -52,10 +53,11 @@ function mount(box: HTMLElement, first: () => Plane | undefined): () => void {
     const ends = [
         effect(() => made.setLook(look.value)),
         effect(() => made.setZone(view.value.tz)),
+        effect(() => made.setPrice(priceNow.value)),
         effect(() => made.setScale(view.value.scale)),
         effect(() => {
             const covered = covers.value;
-            if (covered) made.setData(grids[1].value, bars.region.value.body?.data ?? [], covered);
+            if (covered) made.setData(grids[1].value, whole.value, covered, unfinished.value);
         }),
         effect(() => made.setColours({ cmap: view.value.cmap, ...secondRange.value })),
         effect(() => made.setStrips(phone.value ? [] : secondStrips.value, 0.16)),

@@ -31,7 +31,7 @@ export function bindKeys(plane: Plane): () => void {
     };
     const threshold = (factor: number) => {
         const { vmin, vmax, threshold: now } = range.peek();
-        const next = Math.min(vmax, now * factor);
+        const next = Math.min(vmax, Math.max(now, vmin) * factor);
         change({ thr: next <= vmin ? undefined : Number(next.toPrecision(3)) });
     };
     const plain: Record<string, () => void> = {

@@ -6,12 +6,14 @@ import { stacks } from "../chart/realised";
 import { bandOf, columnOf, rowOf, sideOf, spanOf, valueAt } from "../data/grid";
 import type { Pain } from "../data/types";
 import { isRecorded } from "./address";
-import { clock, interval, moment, percent, price, short, span, zoneName } from "./numbers";
+import { age, clock, interval, moment, percent, price, short, span, zoneName } from "./numbers";
 import { phone } from "./screen";
 import { planeWords, troubleText, unitText, waitingText, wordOf } from "./sentences";
 import {
+    barLength,
     coverage,
     covers,
+    price as currentPrice,
     damaged,
     gaps,
     grids,
@@ -23,6 +25,7 @@ import {
     pain,
     period,
     periods,
+    priceAge,
     recordedMap,
     regionOf,
     type Side,
@@ -333,6 +336,13 @@ export const clusters = computed(() =>
 
 export const gapsShown = computed(() => gaps.region.value.body?.data ?? []);
 
+/** The current price for the box on the axis; its age once it is older than a minute. */
+export const priceNow = computed(() => {
+    const known = currentPrice.value;
+    const old = priceAge.value ?? 0;
+    return known && { value: known.value, age: old > 60_000 ? `${age(old)} old` : undefined };
+});
+
 export const title = computed(() => {
     const { symbol, range, source } = view.value;
     const marks: string[] = [];
@@ -346,7 +356,7 @@ export const staleFor = computed(() => {
     if (!last || view.value.as_of !== undefined) return undefined;
     // A simulated market has a clock of its own: it is late where it no longer goes on.
     const old = simulated.value ? tick.value - last.heard : tick.value - last.now;
-    return old > 10 * 60_000 ? old : undefined;
+    return old > 3 * Math.max(60_000, barLength.value) ? old : undefined;
 });
 
 export const coversText = computed(() => {
