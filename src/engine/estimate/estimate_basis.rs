@@ -192,6 +192,7 @@ impl EstimateBasis {
                 EstimateView::Exposed
             }),
             simulated: None,
+            price_at: Some(self.closed),
             served_by: None,
         }
     }
