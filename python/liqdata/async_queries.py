@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Progress,
         SeenPositionRow,
         Span,
+        TotalsRange,
         UndercountRow,
         Window,
     )
@@ -65,14 +66,41 @@ class AsyncQueries(Generic[Amount]):
     _source: AsyncService
 
     @overload
-    async def overview(self, *, as_of: Instant | None = None) -> Record: ...
+    async def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Record: ...
     @overload
-    async def overview(self, *, as_of: Iterable[Instant]) -> Sequence[Record]: ...
-    async def overview(self, *, as_of: Instants | None = None) -> Record | Sequence[Record]:
-        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
+    async def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Record]: ...
+    async def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instants | None = None,
+    ) -> Record | Sequence[Record]:
+        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours, and of one more period.
 
         Parameters
         ----------
+        range : {"3d", "7d", "1M", "3M", "6M", "1y"}, optional
+            A longer range that ends now; the totals have its name as a further key. ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Needs ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: the key ``"period"`` has the orders from ``start`` (inclusive) to ``end`` (exclusive).
+            The end is *now*, included, by default, and the start 24 hours before the end. Need ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a sequence of answers in the same order. Needs ``liqdata serve``.
@@ -82,8 +110,9 @@ class AsyncQueries(Generic[Amount]):
         Record or sequence of Record
             A dict per window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (number of orders).
             Its keys are the window names in the reply; ``["1d"]`` also finds ``["24h"]``. A window that the service
-            omits is absent.
-            ``meta["covered_windows"]`` has the covered share of each window, if the service sends it.
+            omits is absent. ``range`` adds a key of its name, and ``start`` and ``end`` add the key ``"period"``.
+            ``meta["covered_windows"]`` has the covered share of each key, if the service sends it, and
+            ``meta["covered"]`` that of the last.
 
         Raises
         ------
@@ -99,21 +128,34 @@ class AsyncQueries(Generic[Amount]):
         >>> async def example():
         ...     with liqdata.serve(liqdata.demo()) as server:
         ...         async with liqdata.AsyncClient(server.url) as client:
-        ...             return list(await client.overview())
+        ...             return list(await client.overview(range="7d"))
         >>> asyncio.run(example())
-        ['1h', '4h', '12h', '24h']
+        ['1h', '4h', '12h', '24h', '7d']
         """
         return await self._source.ask_at(record("overview", locals()))
 
-    async def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
+    async def coins(
+        self,
+        range: TotalsRange = "24h",
+        limit: int = 30,
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[CoinRow]:
         """Coins by liquidated USD within a window, largest first.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
         limit : int
             Maximum number of rows, 1 to 200.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -142,13 +184,25 @@ class AsyncQueries(Generic[Amount]):
         """
         return await self._source.ask(rows("coins", locals()))
 
-    async def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow[Amount]]:
+    async def exchanges(
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[ExchangeRow[Amount]]:
         """Liquidated USD per exchange within a window.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -183,41 +237,48 @@ class AsyncQueries(Generic[Amount]):
     @overload
     async def largest(
         self,
-        range: Window = "24h",
+        range: TotalsRange = "24h",
         limit: int = 20,
         *,
         symbol: str | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
     async def largest(
         self,
-        range: Window = "24h",
+        range: TotalsRange = "24h",
         limit: int = 20,
         *,
         symbol: Sequence[str],
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     async def largest(
         self,
-        range: Window = "24h",
+        range: TotalsRange = "24h",
         limit: int = 20,
         *,
         symbol: str | Sequence[str] | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """The largest liquidation orders within a window.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
         limit : int
             Maximum number of rows, 1 to 1000.
         symbol : str or sequence of str, optional
@@ -226,6 +287,10 @@ class AsyncQueries(Generic[Amount]):
             Only this exchange. Needs ``liqdata serve``.
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -683,6 +748,7 @@ class AsyncQueries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -693,6 +759,7 @@ class AsyncQueries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> Sequence[Record]: ...
@@ -703,6 +770,7 @@ class AsyncQueries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -713,6 +781,7 @@ class AsyncQueries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, Sequence[Record]]: ...
@@ -722,6 +791,7 @@ class AsyncQueries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | Sequence[Record] | dict[str, Record] | dict[str, Sequence[Record]]:
@@ -738,6 +808,9 @@ class AsyncQueries(Generic[Amount]):
             there. ``"strongest"``: the bin with the most USD at any distance. With less than a day of bars, the
             strongest is used. ``meta["explain"]["headline"]`` says which, and ``meta["explain"]["reach"]`` has the
             chance of each price. Needs ``liqdata serve``.
+        exchange : str, optional
+            The levels of this exchange alone, as for :meth:`liqmap`; by default of all exchanges together. Needs
+            ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
@@ -782,6 +855,7 @@ class AsyncQueries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -793,6 +867,7 @@ class AsyncQueries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> Sequence[Record]: ...
@@ -804,6 +879,7 @@ class AsyncQueries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -815,6 +891,7 @@ class AsyncQueries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, Sequence[Record]]: ...
@@ -825,6 +902,7 @@ class AsyncQueries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | Sequence[Record] | dict[str, Record] | dict[str, Sequence[Record]]:
@@ -843,6 +921,9 @@ class AsyncQueries(Generic[Amount]):
             chance of each price. Needs ``liqdata serve``.
         source : str, optional
             As for :meth:`heatmap`, without ``model`` and ``headline``. Needs ``liqdata serve``.
+        exchange : str, optional
+            The max pain of this exchange alone, as for :meth:`liqmap`; by default of all exchanges together. Needs
+            ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
@@ -1300,6 +1381,7 @@ class AsyncQueries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         interval: str | timedelta | int | None = None,
+        running: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
     @overload
@@ -1310,6 +1392,7 @@ class AsyncQueries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         interval: str | timedelta | int | None = None,
+        running: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
     async def bars(
@@ -1319,6 +1402,7 @@ class AsyncQueries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         interval: str | timedelta | int | None = None,
+        running: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
         """The closed price bars of a coin.
@@ -1338,6 +1422,10 @@ class AsyncQueries(Generic[Amount]):
             calendar months, a timedelta, or milliseconds. Bars open as the periods of :meth:`history`. They are
             resampled from stored bars with a length that divides ``interval``; missing stored bars are left out. By
             default bars have their stored length: the shortest available one at each time, without overlap.
+        running : bool
+            Add the bar of the period that has not ended, if ``interval`` is given and ``end`` is not before *now*. It
+            is made of the newest stored bars: its ``closes_at`` is the close of the last of them, which is before the
+            end of its period, ``timestamp + interval``. Needs ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -1494,11 +1582,30 @@ class AsyncQueries(Generic[Amount]):
         return await self._source.ask_each(rows("positions", locals()))
 
     @overload
-    async def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]: ...
-    @overload
-    async def coverage(self, range: Window = "24h", *, as_of: Iterable[Instant]) -> Sequence[Rows[CoverageRow]]: ...
     async def coverage(
-        self, range: Window = "24h", *, as_of: Instants | None = None
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[CoverageRow]: ...
+    @overload
+    async def coverage(
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Rows[CoverageRow]]: ...
+    async def coverage(
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instants | None = None,
     ) -> Rows[CoverageRow] | Sequence[Rows[CoverageRow]]:
         """How completely the orders of a window were recorded, per exchange.
 
@@ -1506,8 +1613,12 @@ class AsyncQueries(Generic[Amount]):
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: the coverage from ``start`` to ``end``. The end is *now* by default, and the start 24
+            hours before the end. A ``range`` other than the default is refused with them.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a sequence of answers in the same order. Needs ``liqdata serve``.
@@ -1529,7 +1640,8 @@ class AsyncQueries(Generic[Amount]):
             which the collector's clock was ahead of the exchange's); ``compared_usd`` and ``exchange_usd`` (stored USD
             and the exchange's own total, for the same hours and contracts). The last columns count the rows in the
             window that estimates leave out as outliers: ``open_interest_outliers``, and ``bar_outliers`` of the
-            exchange that provides the price; they are ``None`` in ``meta["coverage"]`` of other answers. A topic
+            exchange that provides the price; they are ``None`` in ``meta["coverage"]`` of other answers and for other
+            windows than those of up to 24 hours. A topic
             without data reduces ``connected_share`` by its share of all topics.
 
         Raises

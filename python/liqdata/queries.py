@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         Progress,
         SeenPositionRow,
         Span,
+        TotalsRange,
         UndercountRow,
         Window,
     )
@@ -79,14 +80,41 @@ class Queries(Generic[Amount]):
     _source: BlockingService | LocalSource
 
     @overload
-    def overview(self, *, as_of: Instant | None = None) -> Record: ...
+    def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Record: ...
     @overload
-    def overview(self, *, as_of: Iterable[Instant]) -> Sequence[Record]: ...
-    def overview(self, *, as_of: Instants | None = None) -> Record | Sequence[Record]:
-        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
+    def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Record]: ...
+    def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instants | None = None,
+    ) -> Record | Sequence[Record]:
+        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours, and of one more period.
 
         Parameters
         ----------
+        range : {"3d", "7d", "1M", "3M", "6M", "1y"}, optional
+            A longer range that ends now; the totals have its name as a further key. ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Needs ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: the key ``"period"`` has the orders from ``start`` (inclusive) to ``end`` (exclusive).
+            The end is *now*, included, by default, and the start 24 hours before the end. Need ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a sequence of answers in the same order. Needs ``liqdata serve``.
@@ -96,8 +124,9 @@ class Queries(Generic[Amount]):
         Record or sequence of Record
             A dict per window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (number of orders).
             Its keys are the window names in the reply; ``["1d"]`` also finds ``["24h"]``. A window that the service
-            omits is absent.
-            ``meta["covered_windows"]`` has the covered share of each window, if the service sends it.
+            omits is absent. ``range`` adds a key of its name, and ``start`` and ``end`` add the key ``"period"``.
+            ``meta["covered_windows"]`` has the covered share of each key, if the service sends it, and
+            ``meta["covered"]`` that of the last.
 
         Raises
         ------
@@ -110,20 +139,33 @@ class Queries(Generic[Amount]):
         --------
         >>> import liqdata
         >>> market = liqdata.demo()
-        >>> list(market.overview())
-        ['1h', '4h', '12h', '24h']
+        >>> list(market.overview(range="7d"))
+        ['1h', '4h', '12h', '24h', '7d']
         """
         return self._source.ask_at(record("overview", locals()))
 
-    def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
+    def coins(
+        self,
+        range: TotalsRange = "24h",
+        limit: int = 30,
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[CoinRow]:
         """Coins by liquidated USD within a window, largest first.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
         limit : int
             Maximum number of rows, 1 to 200.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -148,13 +190,25 @@ class Queries(Generic[Amount]):
         """
         return self._source.ask(rows("coins", locals()))
 
-    def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow[Amount]]:
+    def exchanges(
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[ExchangeRow[Amount]]:
         """Liquidated USD per exchange within a window.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -182,41 +236,48 @@ class Queries(Generic[Amount]):
     @overload
     def largest(
         self,
-        range: Window = "24h",
+        range: TotalsRange = "24h",
         limit: int = 20,
         *,
         symbol: str | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
     def largest(
         self,
-        range: Window = "24h",
+        range: TotalsRange = "24h",
         limit: int = 20,
         *,
         symbol: Sequence[str],
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     def largest(
         self,
-        range: Window = "24h",
+        range: TotalsRange = "24h",
         limit: int = 20,
         *,
         symbol: str | Sequence[str] | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """The largest liquidation orders within a window.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
         limit : int
             Maximum number of rows, 1 to 1000.
         symbol : str or sequence of str, optional
@@ -225,6 +286,10 @@ class Queries(Generic[Amount]):
             Only this exchange. Needs ``liqdata serve``.
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -660,6 +725,7 @@ class Queries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -670,6 +736,7 @@ class Queries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> Sequence[Record]: ...
@@ -680,6 +747,7 @@ class Queries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -690,6 +758,7 @@ class Queries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, Sequence[Record]]: ...
@@ -699,6 +768,7 @@ class Queries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | Sequence[Record] | dict[str, Record] | dict[str, Sequence[Record]]:
@@ -715,6 +785,9 @@ class Queries(Generic[Amount]):
             there. ``"strongest"``: the bin with the most USD at any distance. With less than a day of bars, the
             strongest is used. ``meta["explain"]["headline"]`` says which, and ``meta["explain"]["reach"]`` has the
             chance of each price. Needs ``liqdata serve``.
+        exchange : str, optional
+            The levels of this exchange alone, as for :meth:`liqmap`; by default of all exchanges together. Needs
+            ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
@@ -755,6 +828,7 @@ class Queries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -766,6 +840,7 @@ class Queries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> Sequence[Record]: ...
@@ -777,6 +852,7 @@ class Queries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -788,6 +864,7 @@ class Queries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, Sequence[Record]]: ...
@@ -798,6 +875,7 @@ class Queries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | Sequence[Record] | dict[str, Record] | dict[str, Sequence[Record]]:
@@ -816,6 +894,9 @@ class Queries(Generic[Amount]):
             chance of each price. Needs ``liqdata serve``.
         source : str, optional
             As for :meth:`heatmap`, without ``model`` and ``headline``. Needs ``liqdata serve``.
+        exchange : str, optional
+            The max pain of this exchange alone, as for :meth:`liqmap`; by default of all exchanges together. Needs
+            ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
@@ -1249,6 +1330,7 @@ class Queries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         interval: str | timedelta | int | None = None,
+        running: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
     @overload
@@ -1259,6 +1341,7 @@ class Queries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         interval: str | timedelta | int | None = None,
+        running: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
     def bars(
@@ -1268,6 +1351,7 @@ class Queries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         interval: str | timedelta | int | None = None,
+        running: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
         """The closed price bars of a coin.
@@ -1287,6 +1371,10 @@ class Queries(Generic[Amount]):
             calendar months, a timedelta, or milliseconds. Bars open as the periods of :meth:`history`. They are
             resampled from stored bars with a length that divides ``interval``; missing stored bars are left out. By
             default bars have their stored length: the shortest available one at each time, without overlap.
+        running : bool
+            Add the bar of the period that has not ended, if ``interval`` is given and ``end`` is not before *now*. It
+            is made of the newest stored bars: its ``closes_at`` is the close of the last of them, which is before the
+            end of its period, ``timestamp + interval``. Needs ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -1426,11 +1514,30 @@ class Queries(Generic[Amount]):
         return self._source.ask_each(rows("positions", locals()))
 
     @overload
-    def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]: ...
-    @overload
-    def coverage(self, range: Window = "24h", *, as_of: Iterable[Instant]) -> Sequence[Rows[CoverageRow]]: ...
     def coverage(
-        self, range: Window = "24h", *, as_of: Instants | None = None
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[CoverageRow]: ...
+    @overload
+    def coverage(
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Rows[CoverageRow]]: ...
+    def coverage(
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instants | None = None,
     ) -> Rows[CoverageRow] | Sequence[Rows[CoverageRow]]:
         """How completely the orders of a window were recorded, per exchange.
 
@@ -1438,8 +1545,12 @@ class Queries(Generic[Amount]):
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: the coverage from ``start`` to ``end``. The end is *now* by default, and the start 24
+            hours before the end. A ``range`` other than the default is refused with them.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a sequence of answers in the same order. Needs ``liqdata serve``.
@@ -1461,7 +1572,8 @@ class Queries(Generic[Amount]):
             which the collector's clock was ahead of the exchange's); ``compared_usd`` and ``exchange_usd`` (stored USD
             and the exchange's own total, for the same hours and contracts). The last columns count the rows in the
             window that estimates leave out as outliers: ``open_interest_outliers``, and ``bar_outliers`` of the
-            exchange that provides the price; they are ``None`` in ``meta["coverage"]`` of other answers. A topic
+            exchange that provides the price; they are ``None`` in ``meta["coverage"]`` of other answers and for other
+            windows than those of up to 24 hours. A topic
             without data reduces ``connected_share`` by its share of all topics.
 
         Raises

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Instants,
         OrderRow,
         Progress,
-        Window,
+        TotalsRange,
     )
     from .walk import OrderIterator
 
@@ -48,14 +48,44 @@ class RecordedQueries(Queries[Decimal]):
         raise NotImplementedError
 
     @overload
-    def overview(self, *, source: str | None = None, as_of: Instant | None = None) -> Record: ...
+    def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str | None = None,
+        as_of: Instant | None = None,
+    ) -> Record: ...
     @overload
-    def overview(self, *, source: str | None = None, as_of: Iterable[Instant]) -> Sequence[Record]: ...
-    def overview(self, *, source: str | None = None, as_of: Instants | None = None) -> Record | Sequence[Record]:
-        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
+    def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Record]: ...
+    def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str | None = None,
+        as_of: Instants | None = None,
+    ) -> Record | Sequence[Record]:
+        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours, and of one more period.
 
         Parameters
         ----------
+        range : {"3d", "7d", "1M", "3M", "6M", "1y"}, optional
+            A longer range that ends now; the totals have its name as a further key. ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Needs ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: the key ``"period"`` has the orders from ``start`` (inclusive) to ``end`` (exclusive).
+            The end is *now*, included, by default, and the start 24 hours before the end. Need ``liqdata serve``.
         source : str, optional
             Only orders of this recording, such as ``"coinglass"`` (:func:`liqdata.record`).
         as_of : int, datetime or str, or several of them, optional
@@ -67,8 +97,9 @@ class RecordedQueries(Queries[Decimal]):
         Record or sequence of Record
             A dict per window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (number of orders).
             Its keys are the window names in the reply; ``["1d"]`` also finds ``["24h"]``. A window that the service
-            omits is absent.
-            ``meta["covered_windows"]`` has the covered share of each window, if the service sends it.
+            omits is absent. ``range`` adds a key of its name, and ``start`` and ``end`` add the key ``"period"``.
+            ``meta["covered_windows"]`` has the covered share of each key, if the service sends it, and
+            ``meta["covered"]`` that of the last.
 
         Raises
         ------
@@ -81,22 +112,34 @@ class RecordedQueries(Queries[Decimal]):
         --------
         >>> import liqdata
         >>> market = liqdata.demo()
-        >>> list(market.overview())
-        ['1h', '4h', '12h', '24h']
+        >>> list(market.overview(range="7d"))
+        ['1h', '4h', '12h', '24h', '7d']
         """
         return self._of(source).ask_at(record("overview", locals()))
 
     def coins(
-        self, range: Window = "24h", limit: int = 30, *, source: str | None = None, as_of: Instant | None = None
+        self,
+        range: TotalsRange = "24h",
+        limit: int = 30,
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[CoinRow]:
         """Coins by liquidated USD within a window, largest first.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
         limit : int
             Maximum number of rows, 1 to 200.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         source : str, optional
             Only orders of this recording, such as ``"coinglass"`` (:func:`liqdata.record`).
         as_of : int, datetime or str, optional
@@ -124,14 +167,25 @@ class RecordedQueries(Queries[Decimal]):
         return self._of(source).ask(rows("coins", locals()))
 
     def exchanges(
-        self, range: Window = "24h", *, source: str | None = None, as_of: Instant | None = None
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[ExchangeRow]:
         """Liquidated USD per exchange within a window.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         source : str, optional
             Only orders of this recording, such as ``"coinglass"`` (:func:`liqdata.record`).
         as_of : int, datetime or str, optional

@@ -65,6 +65,33 @@ impl Arguments {
         Some(value.borrowed())
     }
 
+    /// Checks that `name` and `other` are not both given.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] if they are.
+    pub fn exclude(&self, name: &'static str, other: &'static str) -> Result<(), BadQuery> {
+        match (self.get(name), self.get(other)) {
+            (Some(given), Some(with)) => {
+                let text = |argument: Argument<'_>| match argument {
+                    Argument::Text(text) => format!("{text:?}"),
+                    other => format!("{other:?}"),
+                };
+                let message = format!(
+                    "{} is given together with {other} = {}",
+                    text(given),
+                    text(with)
+                );
+                Err(BadQuery::new(
+                    name,
+                    message,
+                    format!("either {name}, or start and end"),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the argument `name` if it was given as text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {

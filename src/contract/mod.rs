@@ -47,14 +47,14 @@ pub use openapi::{OPENAPI, openapi};
 pub use parameter::text_of;
 pub use parameter::{
     EVERYWHERE, EXPLAINED, Exchange, ModelChoice, Offset, Parameter, RawModel, RowLimit, Rule,
-    specification,
+    Switch, specification,
 };
 pub use realised::cascades::{CascadeGap, Cascades};
 pub use realised::chart::Chart;
 pub use realised::coins::Coins;
 pub use realised::exchanges::Exchanges;
 pub use realised::history::History;
-pub use realised::history::{GroupBy, GroupColumn, Sparsity, SymbolList, UsdAmount};
+pub use realised::history::{GroupBy, GroupColumn, SymbolList, UsdAmount};
 pub use realised::largest::Largest;
 pub use realised::orders::Orders;
 pub use realised::overview::Overview;

@@ -18,10 +18,13 @@ mod observations;
 mod rolling;
 
 pub use aggregates::arrived_orders::{ArrivedOrder, arrived_orders};
+pub use aggregates::largest_orders::{LargestOrders, LargestQuestion};
 pub use aggregates::rankings::*;
 pub use aggregates::timeline::{Grouping, Timeline, TimelineQuestion, TooManyRows, timeline};
 pub use cascade::{CascadeClusters, CascadeQuestion, cascades, priced, reach};
-pub use coverage::exchange_coverage::{count_outliers, coverage, orders_from, recorded};
+pub use coverage::exchange_coverage::{
+    count_outliers, coverage, coverage_between, orders_from, recorded,
+};
 pub use coverage::feed_coverage::{FeedCoverage, RecordedRanges, covered_share};
 pub use coverage::undercount::{CompleteTapes, undercount};
 pub use error::EngineError;
@@ -48,7 +51,7 @@ pub use observations::bar_sources::BarSources;
 pub use observations::known_rows::{bars, open_interest};
 pub use observations::observations::{Observations, ObservedTables};
 pub use observations::open_interest_units::{OpenInterestUnit, each_in_base_units, in_base_units};
-pub use observations::resampling::{can_be_made, resize};
+pub use observations::resampling::{can_be_made, resize, running};
 pub use observations::table_checks::TableFault;
 pub use observations::view::View;
 pub use rolling::{Ring, RingFault, RingPart};

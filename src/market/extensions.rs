@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use crate::contract::{self, BadQuery};
-use crate::engine::{self, CascadeQuestion, Observations, ObservedTables, TimelineQuestion};
+use crate::engine::{
+    self, CascadeQuestion, LargestQuestion, Observations, ObservedTables, TimelineQuestion,
+};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::market::Market;
 use crate::market::query::cascades::price;
 use crate::market::query::history;
 use crate::market::query::market_history::MarketHistory;
-use crate::market::query::market_query::{MarketQuery, QueryInputs, last, wanted};
+use crate::market::query::market_query::{MarketQuery, QueryInputs, wanted};
 use crate::market::query::order_pages;
 use crate::market::refusal::Refusal;
 use crate::market::revision::wall_clock;
@@ -18,8 +20,8 @@ use crate::market::source::recordings::RecordedQuestion;
 use crate::market::source::view_source::view_of;
 use crate::model::{
     Bar, CascadeRow, Coin, CoverageGap, GroupedOrder, MapRow, Millis, ObservedLiquidations,
-    ObservedOpenInterest, PeriodCoverage, PeriodLength, PeriodRow, PositionRow, TimeRange,
-    UndercountRow, VenueCoverage, Vocabulary, Window,
+    ObservedOpenInterest, Order, PeriodCoverage, PeriodLength, PeriodRow, PositionRow, TimeRange,
+    TotalsByWindow, UndercountRow, VenueCoverage, Vocabulary, Window,
 };
 
 impl Market {
@@ -38,6 +40,41 @@ impl Market {
     ) -> Result<Vec<VenueCoverage>, Refusal> {
         self.check_instant(as_of)?;
         self.source.coverage(as_of, window)
+    }
+
+    /// How completely each exchange's orders in `range` were recorded; outliers are not counted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`].
+    pub fn coverage_between(
+        &self,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.check_instant(as_of)?;
+        self.source.coverage_between(as_of, range)
+    }
+
+    /// The coverage of the time that the reply to `question` is about; `None` if the reply needs no coverage.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`].
+    pub fn coverage_of<E: MarketQuery>(
+        &self,
+        question: &E,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<VenueCoverage>>, Refusal> {
+        if let Some(window) = question.covered() {
+            return self.coverage(as_of, window).map(Some);
+        }
+        let now = self.now_at(as_of);
+        let Some(range) = question.covered_range(now) else {
+            return Ok(None);
+        };
+        let known = TimeRange::new(range.start, range.end.min(now.on(1)));
+        self.coverage_between(as_of, known).map(Some)
     }
 
     /// How much of the period of a question about realised orders is covered; `None` for other questions.
@@ -78,13 +115,18 @@ impl Market {
             period.lower_bound().or(data_from).unwrap_or(now),
             period.end.min(now.on(1)),
         );
-        let recorded = self.source.recorded(as_of, period)?;
+        let windows = question.windows(now);
+        let all = windows.iter().fold(period, |all, (_, range)| TimeRange {
+            start: all.start.min(range.start),
+            end: all.end.max(range.end),
+        });
+        let recorded = self.source.recorded(as_of, all)?;
         let share = |range| engine::covered_share(&recorded, range, question.exchange());
-        let windows = question.windows().iter();
         Ok(PeriodCoverage {
             covered: share(period),
             covered_windows: windows
-                .map(|window| (window.name().to_owned(), share(last(*window, now))))
+                .into_iter()
+                .map(|(key, range)| (key.to_owned(), share(range)))
                 .collect(),
             data_from,
         })
@@ -342,6 +384,20 @@ impl MarketHistory for Market {
         }
     }
 
+    fn overview(&self, as_of: Option<Millis>) -> Result<TotalsByWindow, Refusal> {
+        self.check_instant(as_of)?;
+        view_of(&*self.source, as_of, None, engine::overview)
+    }
+
+    fn largest(
+        &self,
+        asked: &Arc<LargestQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Order>, Refusal> {
+        self.check_instant(as_of)?;
+        self.source.largest(asked, as_of)
+    }
+
     fn timeline(
         &self,
         asked: &Arc<TimelineQuestion>,
@@ -393,6 +449,14 @@ impl MarketHistory for Market {
         let mut venues = self.coverage(as_of, window)?;
         self.source.count_outliers(as_of, window, &mut venues)?;
         Ok(venues)
+    }
+
+    fn coverage_between(
+        &self,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.coverage_between(as_of, range)
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {

@@ -83,14 +83,16 @@ def _parameters(endpoint: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as parameters of an endpoint."""
     table = endpoints()[endpoint].parameters
     found = {each.name: _spelled(each, arguments[each.name]) for each in table if each.name in arguments}
+    if "start" in arguments:
+        found |= time_range(arguments["start"], arguments["end"])
+    is_range = found.get("start") is not None or found.get("end") is not None
     for each in table:
-        # A service without an optional parameter answers its default.
-        if each.optional and each.default is not None and isinstance(found.get(each.name), str):
+        # A service without an optional parameter answers its default. Start and end replace a default range.
+        drops = is_range if each.name == "range" else each.optional and each.default is not None
+        if drops and isinstance(found.get(each.name), str):
             found[each.name] = None if found[each.name] == each.default else found[each.name]
     if "span" in arguments:
         found |= shown(arguments["span"])
-    if "start" in arguments:
-        found |= time_range(arguments["start"], arguments["end"])
     if endpoint in _JOINED:
         found["symbol"] = joined(arguments["symbol"])
     return found
@@ -124,7 +126,7 @@ def _version(version: object) -> str:
     raise BadQuery(msg, parameter="version")
 
 
-_SWITCHES = {"groups", "sparse"}
+_SWITCHES = {"groups", "running", "sparse"}
 
 _SPELLED: dict[str, Callable[[Any], object]] = {
     "by": _by,

@@ -173,9 +173,7 @@ class LocalSource:
 
     def _coverage(self, question: _core.Question, at: int | None) -> _core.Table | None:
         """The coverage of realised totals; ``None`` for queries that return no realised totals."""
-        if question.covered is None:
-            return None
-        return self.core.coverage(question.covered, at)
+        return self.core.coverage(question, at)
 
     def ask_each(self, request: Request[A]) -> A | dict[str, A]:
         """The answer to a request; for several symbols a dict from symbol to answer."""

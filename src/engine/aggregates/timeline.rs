@@ -253,6 +253,7 @@ impl Timeline {
             exchange: by.exchange || self.asked.exchange.is_some(),
             symbol: by.symbol || pairs,
             coin: by.coin || coins,
+            amounts: false,
             least: self.asked.least,
         }
     }

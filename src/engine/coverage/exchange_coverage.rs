@@ -9,13 +9,32 @@ use crate::model::{Millis, TimeRange, VenueCoverage, Window};
 /// Tables of orders do not record how they were collected. Therefore completeness and the connected share are unknown.
 #[must_use]
 pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
-    let names = view.ring().names();
-    let mut counts = vec![0; names.exchanges().len()];
+    let mut counts = vec![0; view.ring().names().exchanges().len()];
     view.each_sum(window, |name, sums| {
         if let Some(count) = counts.get_mut(name.exchange as usize) {
             *count += sums.cnt;
         }
     });
+    counted(view, counts)
+}
+
+/// Returns the coverage of every exchange with an order by now, with the number of its orders in `range`.
+#[must_use]
+pub fn coverage_between(view: &View, range: TimeRange) -> Vec<VenueCoverage> {
+    let names = view.ring().names();
+    let mut counts = vec![0; names.exchanges().len()];
+    for place in view.seen_between(range) {
+        let name = names.sum_name(view.ring().kind(place).pair());
+        if let Some(count) = name.and_then(|name| counts.get_mut(name.exchange as usize)) {
+            *count += 1;
+        }
+    }
+    counted(view, counts)
+}
+
+/// The coverage of every exchange with an order by now, of which `counts` has the number of orders.
+fn counted(view: &View, counts: Vec<u64>) -> Vec<VenueCoverage> {
+    let names = view.ring().names();
     let last_seen = last_seen(*view);
     let mut venues: Vec<VenueCoverage> = names
         .exchanges()

@@ -225,6 +225,7 @@ impl EstimateBasis {
                 EstimateView::Exposed
             }),
             simulated: None,
+            price_at: Some(self.closed),
             served_by: None,
         }
     }

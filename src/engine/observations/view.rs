@@ -198,10 +198,15 @@ impl<'a> View<'a> {
         self.places(range).filter(move |place| self.sees(*place))
     }
 
+    /// Indexes of the orders in `range` and up to now, hidden ones included.
+    pub fn places_between(self, range: TimeRange) -> Range<usize> {
+        let last = range.end.back(1).min(self.now);
+        self.ring.within(range.start.back(1), last)
+    }
+
     /// Indexes of the visible orders in `range`, oldest first.
     pub fn seen_between(self, range: TimeRange) -> impl DoubleEndedIterator<Item = usize> {
-        let last = range.end.back(1).min(self.now);
-        let places = self.ring.within(range.start.back(1), last);
+        let places = self.places_between(range);
         places.filter(move |place| self.sees(*place))
     }
 

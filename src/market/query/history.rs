@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::contract::{BadQuery, GroupColumn, History, Sparsity};
+use crate::contract::{BadQuery, GroupColumn, History, Switch};
 use crate::engine::{self, EngineError, Grouping, TimelineQuestion, TooManyRows, View};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
+use crate::market::query::time_range::checked;
 use crate::market::refusal::Refusal;
 use crate::model::{Millis, PeriodRow, Symbol, TimeRange, Window};
 
@@ -30,7 +31,7 @@ fn about(question: &History, now: Millis) -> TimelineQuestion {
         symbols: question.symbol.clone().unwrap_or_default(),
         exchange: question.exchange.clone(),
         least: question.min_usd,
-        sparse: question.sparse == Some(Sparsity::Sparse),
+        sparse: question.sparse == Some(Switch::On),
         most: MOST,
     }
 }
@@ -56,28 +57,8 @@ fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<()
             "columns with coin or symbol among them",
         ));
     }
-    if asked.start >= asked.end {
-        let (parameter, message) = match question.end {
-            Some(_) => (
-                "end",
-                format!("{} is not after the start, {}", asked.end, asked.start),
-            ),
-            None => (
-                "start",
-                format!("{} is after the newest observation", asked.start),
-            ),
-        };
-        return Err(BadQuery::new(parameter, message, "a start before the end"));
-    }
-    if asked.start > now {
-        let parameter = if question.start.is_some() {
-            "start"
-        } else {
-            "end"
-        };
-        let message = format!("the time range is after the newest observation, {now}");
-        return Err(BadQuery::new(parameter, message, "an earlier instant"));
-    }
+    let given = (question.start.is_some(), question.end.is_some());
+    checked(TimeRange::new(asked.start, asked.end), given, now)?;
     let rows = asked.rows_of_group();
     if !asked.sparse && rows > MOST as u64 {
         return Err(too_many(TooManyRows {

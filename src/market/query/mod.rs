@@ -13,4 +13,6 @@ pub(super) mod observations;
 pub(super) mod order_pages;
 pub(super) mod positions;
 pub(super) mod recorded_map;
+pub(super) mod time_range;
+pub(super) mod totals;
 pub(super) mod undercount;

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use crate::engine::{
-    self, ArrivedOrder, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion,
+    self, ArrivedOrder, CascadeQuestion, LargestQuestion, ObservedTables, Timeline,
+    TimelineQuestion,
 };
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
 use crate::model::{
-    Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, PeriodLength, PositionRow, TimeRange,
+    Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, Order, PeriodLength, PositionRow,
+    TimeRange,
 };
 
 /// Reads rows and aggregates of any time range; without `as_of`, as known now.
@@ -95,6 +97,15 @@ pub(crate) trait HistorySource: ViewSource {
         as_of: Option<Millis>,
     ) -> Result<Timeline, Refusal> {
         view_of(self, as_of, None, |view| engine::timeline(view, asked))
+    }
+
+    /// The largest orders, largest first.
+    fn largest(
+        &self,
+        asked: &Arc<LargestQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Order>, Refusal> {
+        view_of(self, as_of, None, |view| asked.of(view))
     }
 
     /// Cascades without prices; `None` if there are more cascades than allowed.

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::archive::Filter;
 use crate::contract;
 use crate::engine;
-use crate::model::{MapRange, Millis, Position, TimeRange, Vocabulary, Window};
+use crate::model::{MapRange, Millis, Position, TimeRange, Vocabulary};
 use crate::python::calls::call::compute;
 use crate::python::calls::question;
 use crate::python::calls::question::{AskedQuestion, UnconvertedReply};
@@ -268,11 +268,12 @@ impl Market {
             let now = world.now;
             let made =
                 engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now));
-            Ok(made.map(|observations| (observations, world.feeds, world.positions)))
+            let known = (world.feeds, world.published);
+            Ok(made.map(|observations| (observations, known, world.positions)))
         })?;
-        let (observations, feeds, positions) =
+        let (observations, (feeds, published), positions) =
             made.map_err(|fault| error::bad_table(py, &fault))?;
-        let market = market::Market::simulated(observations, feeds, said);
+        let market = market::Market::simulated(observations, feeds, published, said);
         Ok(Self {
             positions,
             ..market.into()
@@ -304,7 +305,7 @@ impl Market {
                 engine::Observations::new(world.orders, world.bars, world.open_interest, None);
             let said = format!("simulated (seed {seed}, live)");
             let clock = |_| clock.clock(at);
-            let feeds = world.feeds;
+            let feeds = (world.feeds, world.published);
             Ok(made.map(|made| market::Market::simulated_live(made, feeds, start, clock, said)))
         })?;
         let market = made.map_err(|fault| error::bad_table(py, &fault))?;
@@ -734,21 +735,17 @@ impl Market {
         Ok(Columns::from(rows).grouped(groups).into())
     }
 
-    /// Returns the coverage of the totals in a time window. `None` if the API has no window of this name.
-    #[pyo3(signature = (window, as_of=None))]
+    /// Returns the coverage of the time that the reply to a question is about. `None` if it needs no coverage.
+    #[pyo3(signature = (question, as_of=None))]
     fn coverage(
         &self,
         py: Python<'_>,
-        window: &str,
+        question: &Bound<'_, AskedQuestion>,
         as_of: Option<i64>,
     ) -> PyResult<Option<Table>> {
-        let Some(window) = Window::parse(window) else {
-            return Ok(None);
-        };
-        let rows = compute(py, || {
-            Ok(self.market.coverage(as_of.map(Millis), window)?)
-        })?;
-        Ok(Some(Columns::from(rows).into()))
+        let question = question.get();
+        let rows = compute(py, || question.coverage(&self.market, as_of.map(Millis)))?;
+        Ok(rows.map(|rows| Columns::from(rows).into()))
     }
 
     /// Starts a walk over the orders of an archive. `None` for a market without an archive.

@@ -103,7 +103,7 @@ fn observed() -> Observations {
 
 fn market(simulated: bool) -> Market {
     if simulated {
-        Market::simulated(observed(), SimulatedFeeds::default(), "a table")
+        Market::simulated(observed(), SimulatedFeeds::default(), Vec::new(), "a table")
     } else {
         Market::fixed(observed(), "a table")
     }

@@ -2,7 +2,8 @@
 
 use crate::archive::{Archive, Filter, OrderFold};
 use crate::engine::{
-    self, ArrivedOrder, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion,
+    self, ArrivedOrder, CascadeQuestion, LargestOrders, LargestQuestion, ObservedTables, Timeline,
+    TimelineQuestion,
 };
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
@@ -15,8 +16,8 @@ use crate::market::source::market_source::MarketSource;
 use crate::market::source::view_source::ViewSource;
 use crate::market::source::view_source::view_of;
 use crate::model::{
-    Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, ObservedOpenInterest, OrderBrief,
-    PeriodLength, PositionRow, TimeRange,
+    Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, ObservedOpenInterest, Order,
+    OrderBrief, PeriodLength, PositionRow, TimeRange,
 };
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -54,6 +55,23 @@ impl OrderFold for ArrivedShare {
             side: order.side,
             usd: order.value_usd.into(),
         });
+    }
+}
+
+/// The largest orders of one share of the orders. Shares are read in parallel and joined afterwards.
+struct LargestShare(LargestOrders);
+
+impl OrderFold for LargestShare {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        self.0.take(&order);
+    }
+
+    fn columns(&self) -> Option<FiledColumns> {
+        Some(self.0.columns())
+    }
+
+    fn take_columns(&mut self, orders: &FiledOrders<'_>) {
+        self.0.take_columns(orders);
     }
 }
 
@@ -169,6 +187,30 @@ impl HistorySource for ArchiveSource {
             all.join(&share.0);
         }
         Ok(all)
+    }
+
+    fn largest(
+        &self,
+        asked: &Arc<LargestQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Order>, Refusal> {
+        let filter = Filter {
+            start: Some(asked.range.start),
+            end: Some(asked.range.end),
+            as_of: self.instant(as_of)?,
+            exchange: asked.exchange.clone(),
+            coin: asked.symbol.as_ref().map(|symbol| symbol.coin().to_owned()),
+            ..Filter::default()
+        };
+        // A long read must not block queries about now.
+        let archive = &self.past.archive;
+        let (shares, _) =
+            archive.fold_orders(&filter, || LargestShare(LargestOrders::new(asked)))?;
+        let mut all = LargestOrders::new(asked);
+        shares
+            .into_iter()
+            .for_each(|LargestShare(share)| all.join(share));
+        Ok(all.orders())
     }
 
     fn cascades(

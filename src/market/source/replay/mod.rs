@@ -15,7 +15,8 @@ use tokio::sync::watch;
 
 use crate::archive::Archive;
 use crate::engine::{
-    ArrivedOrder, CompleteTapes, Observations, ObservedTables, RecordedRanges, Timeline,
+    ArrivedOrder, CompleteTapes, LargestQuestion, Observations, ObservedTables, RecordedRanges,
+    Timeline,
     TimelineQuestion, View,
 };
 use crate::market::arrivals::{ArrivalId, Arrivals};
@@ -31,8 +32,8 @@ use crate::market::source::replay::schedule::{ReplayPosition, ReplaySchedule};
 use crate::market::source::view_source::RequiredHistory;
 use crate::market::source::view_source::ViewSource;
 use crate::model::{
-    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, PeriodLength, PositionRow,
-    TimeRange, VenueCoverage, Window,
+    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, Order, PeriodLength,
+    PositionRow, TimeRange, VenueCoverage, Window,
 };
 
 /// Pause after a failed poll.
@@ -282,6 +283,14 @@ impl CoverageSource for ReplaySource {
         self.place.coverage(self.at(as_of)?, window)
     }
 
+    fn coverage_between(
+        &self,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.place.coverage_between(self.at(as_of)?, range)
+    }
+
     fn count_outliers(
         &self,
         as_of: Option<Millis>,
@@ -373,6 +382,14 @@ impl HistorySource for ReplaySource {
 
     fn withdrawals(&self) -> Result<Vec<Millis>, Refusal> {
         self.place.withdrawals()
+    }
+
+    fn largest(
+        &self,
+        asked: &Arc<LargestQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Order>, Refusal> {
+        self.place.largest(asked, self.at(as_of)?)
     }
 
     fn timeline(
