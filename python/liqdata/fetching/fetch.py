@@ -31,7 +31,7 @@ from .bucket import Bucket
 from .compare import compared
 from .layouts import CONTRACT_SIZES, Planner, Wanted
 from .outcome import fetched
-from .plan import Gap, Plan, PlannedFile, not_published
+from .plan import Gap, Plan, PlannedFile, millis, not_published
 from .rows_of_coins import rows_of_coins
 from .sources import chosen
 from .web import AT_ONCE, Refusal, Stopped, Web
@@ -146,7 +146,7 @@ def fetch(
         return fetched(plan, {}, plan.gaps, [], dry_run=True)
     known = [one.size for one in plan.files]
     total = None if None in known else sum(size or 0 for size in known)
-    with closing(bar(wanted=shown_progress, total=total, what="fetch", unit="B")) as shown:
+    with closing(bar(wanted=shown_progress, total=total, what=f"fetch, {len(plan.files)} files", unit="B")) as shown:
         fetching.run(plan, shown)
     return fetching.outcome(plan)
 
@@ -249,6 +249,8 @@ class _Fetching:
         self._missing: dict[tuple[str, str, str, str, date], list[int]] = {}
         self._deliveries: dict[tuple[str, str], Delivery] = {}
         self._compared: list[dict[str, Any]] = []
+        self._partial: set[tuple[str, str, date]] = set()
+        """Days of which some files could not be downloaded or read."""
         self._sizes: dict[str, Mapping[str, list[Any]] | Refusal] = {}
         self._bytes: dict[str, int] = {}
         self._seen: Callable[[int], object] = lambda _: None
@@ -321,9 +323,23 @@ class _Fetching:
 
     def outcome(self, plan: Plan) -> Fetched:
         """What was fetched."""
+        self._store_gaps()
         for (source, exchange, table, coin, day), (missing, of) in self._missing.items():
             self._gaps.append(Gap(source, exchange, table, coin, day, day, not_published(missing, of)))
         return fetched(plan, self._deliveries, self._gaps, self._compared, dry_run=False)
+
+    def _store_gaps(self) -> None:
+        """Record the days in the archive of which no file was ever published, with the source as the reason."""
+        over = datetime.now(UTC).date() - timedelta(days=_FINAL)
+        absent: dict[tuple[str, str, date], list[bool]] = {}
+        for (source, exchange, table, _, day), (missing, of) in self._missing.items():
+            if table == "orders" and exchange and day <= over:
+                absent.setdefault((source, exchange, day), []).append(missing == of)
+        days = [key for key, coins in absent.items() if all(coins) and not self._record.has_orders(*key[1:])]
+        if days and self._folder.exists():
+            with closing(_core.ArchiveWriter(self._folder)) as writer:
+                for source, exchange, day in days:
+                    writer.gap(exchange, millis(day), millis(day + timedelta(days=1)), f"not published by {source}")
 
     def _so_far(self) -> str:
         files = sum(one.files for one in self._deliveries.values())
@@ -443,6 +459,7 @@ class _Fetching:
             of = sum(other.exchange == one.exchange and other.coins == one.coins for other in batch.files)
             self._missing.setdefault(key, [0, of])[0] += 1
         else:
+            self._partial.add((one.source.name, one.exchange, one.first))
             self._add_gap(one, refusal.reason, again=refusal.again)
 
     def _import_of(
@@ -468,6 +485,7 @@ class _Fetching:
                 else:
                     outcome = self._stored(given, [one for one, _ in files], sizes)
             except BadQuery as error:
+                self._partial |= {(one.source.name, one.exchange, one.first) for one, _ in files}
                 if len(files) == 1:
                     self._add_gap(first, f"it cannot be read: {str(error).removeprefix('files: ')}")
                     return
@@ -475,7 +493,7 @@ class _Fetching:
                 for part in (files[:half], files[half:]):
                     self._import_of(part, sizes, is_owned=is_owned)
                 return
-        done = [one for one, _ in files if _name(one) not in outcome.cut_short]
+        done = [one for one, _ in files if self._shown(one) not in outcome.cut_short]
         for one, _ in files:
             if one not in done:
                 self._add_gap(one, "it is cut short or damaged", again=True)
@@ -495,7 +513,10 @@ class _Fetching:
         if one.source.layout not in {"binance", "hourly"}:
             below = scratch.enter_context(tempfile.TemporaryDirectory(prefix="liqdata-"))
             path = rows_of_coins(target, self._wanted.coins, Path(below))
-        return open_given(_name(one), scratch, path=str(path), is_sized=sizes is not None)
+        return open_given(self._shown(one), scratch, path=str(path), is_sized=sizes is not None)
+
+    def _shown(self, one: PlannedFile) -> str:
+        return _name(one, is_whole=(one.source.name, one.exchange, one.first) not in self._partial)
 
     def _stored(
         self, given: list[GivenFile], files: list[PlannedFile], sizes: Mapping[str, list[Any]] | None
@@ -552,6 +573,10 @@ class _Record:
         owners = [self._owners.get((one.exchange, one.table, coin, day)) for coin in one.coins]
         return all(owner not in {None, one.source.name} for owner in owners)
 
+    def has_orders(self, exchange: str, day: date) -> bool:
+        """Whether any source has stored orders of this exchange and day."""
+        return any(owned[:2] == (exchange, "orders") and owned[3] == day.isoformat() for owned in self._owners)
+
     def add(self, files: Sequence[PlannedFile], done: Ingested, coins: tuple[str, ...]) -> None:
         """Record files of which all rows are stored."""
         for one in files:
@@ -580,9 +605,10 @@ class _Record:
         add_line(self._folder, RECORD, line)
 
 
-def _name(one: PlannedFile) -> str:
-    """The name of a file in records and messages."""
-    return f"{one.source.address}/{one.file}"
+def _name(one: PlannedFile, *, is_whole: bool = False) -> str:
+    """The name of a file in records and messages; with its day, all of which is covered, if the day is whole."""
+    day = f"#{one.first}" if is_whole and one.table == "orders" and one.first == one.last else ""
+    return f"{one.source.address}/{one.file}{day}"
 
 
 def _needed(plan: Plan) -> Plan:

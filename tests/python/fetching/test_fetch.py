@@ -140,6 +140,18 @@ def test_a_download_that_fails_once_is_repeated(double, folder, fault):
     assert sum(text is not None for text in again) == (2 if fault == "cut" else 0)
 
 
+def test_coverage_has_whole_days_and_names_those_that_were_not_published(double, folder):
+    double.instead = lambda asked: (405, {}, b"") if asked.method == "HEAD" else None  # a host that only knows GET
+    done = fetch(double, folder, "tardis", start="2026-04-01", end="2026-05-02")
+    assert "not published (404)" in {row["reason"] for row in done.gaps}
+    with liqdata.open(folder) as market:
+        (covered,) = market.coverage("24h", as_of="2026-05-02")
+        assert (covered["exchange"], covered["connected_share"]) == ("binance", pytest.approx(1))
+        (gap,) = market.gaps(start="2026-04-01", end="2026-04-02")
+        assert (gap["exchange"], gap["reason"]) == ("binance", "not published by tardis")
+        assert gap["end"] - gap["start"] == 86_400_000
+
+
 def test_a_file_that_differs_from_its_checksum_twice_is_a_gap(double, folder):
     double.instead = lambda asked: "flip" if "metrics" in asked.path and asked.path.endswith(".zip") else None
     done = fetch(double, folder, "binance")
