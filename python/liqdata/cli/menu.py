@@ -39,7 +39,7 @@ COMMANDS = {
         "replay": ("commands.replay", "replay an archive: print its orders as they arrived, or serve them"),
         "backup": ("commands.archive", "copy an archive to a folder or object storage, or a backup back"),
         "export": ("commands.archive", "copy the complete days of an archive to object storage"),
-        "features": ("commands.features", "write what was known at decision instants as a Parquet file"),
+        "features": ("features", "write what was known at decision instants as a Parquet file"),
         "score": ("commands.scorecard", "compare the estimates of an archive with realised liquidations"),
     },
     "Servers": {

@@ -185,7 +185,10 @@ def _grid(at: Any, every: int, bounds: tuple[Any, Any], source: LocalSource) -> 
         _refuse("start", None, f"an instant, since at is the step {at!r}")
     if last is None:
         last = first if now is None else now + 1
-    return list(range(-(-first // every) * every, last, every))
+    found = list(range(-(-first // every) * every, last, every))
+    if not found:
+        _refuse("at", at, "a step with an instant from start on and before end")
+    return found
 
 
 def _of_bars(bars: Any) -> tuple[list[int], list[int]]:
