@@ -31,7 +31,7 @@ def lake(tmp_path, catalog):
 
 def orders_of(out):
     """Sum and number of the orders in the files of an export, as DuckDB reads them."""
-    return duckdb.read_parquet(f"{out}/orders/**/*.parquet").aggregate("sum(value_usd), count(*)").fetchone()
+    return duckdb.read_parquet(f"{out}/orders/**/*.parquet").aggregate("sum(value_usd), count(*)").fetchall()[0]
 
 
 def rows_of(lake, name):
@@ -50,7 +50,7 @@ def test_pyiceberg_and_duckdb_read_equal_sums_without_a_copy(tmp_path, catalog, 
     files = [task.file.file_path for task in lake.load_table("liqdata.orders").scan().plan_files()]
     assert sorted(files) == sorted(path.as_uri() for path in out.glob("orders/**/*.parquet"))
     bars = lake.load_table("liqdata.bars_5m").scan().to_arrow()
-    assert bars.num_rows == duckdb.read_parquet(f"{out}/bars/**/*.parquet").count("*").fetchone()[0]
+    assert bars.num_rows == duckdb.read_parquet(f"{out}/bars/**/*.parquet").count("*").fetchall()[0][0]
 
     with liqdata.open(folder) as market:
         assert market.export(out, iceberg=catalog).registered == 0
