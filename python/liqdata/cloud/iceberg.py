@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from liqdata.errors import ArchiveError, BadQuery
 
@@ -45,6 +46,8 @@ def checked_catalog(catalog: object) -> str | None:
 
 def register(catalog: str, folder: Path, address: str, files: Iterable[ArchiveFile]) -> Registered:
     """Make the tables of a catalog list exactly the files that are in use at the address of an export."""
+    if address.startswith("file:"):
+        address = f"file://{unquote(urlsplit(address).path)}"  # pyiceberg decodes nothing
     wanted: dict[str, list[ArchiveFile]] = {}
     for file in files:
         # A superseded file has another place, where other engines do not read it.
