@@ -163,6 +163,8 @@ class Exported:
     journaled : int
         Rows of the exported days that are not in a Parquet file yet, only in the exported journal.
         :func:`liqdata.open` reads them; programs that read only the Parquet files miss them.
+    registered, dropped : int
+        Number of files that this export added to the tables of an Iceberg catalog, and dropped from them.
 
     Examples
     --------
@@ -180,6 +182,8 @@ class Exported:
     sent: int
     sent_bytes: int
     journaled: int
+    registered: int = 0
+    dropped: int = 0
 
 
 @dataclass(frozen=True)

@@ -471,6 +471,7 @@ class Market(RecordedQueries):
         end: Instant | None = None,
         tables: Sequence[ArchiveTable] = ("orders", "bars", "open_interest"),
         partition: Literal["day"] = "day",
+        iceberg: str | None = None,
         progress: Progress = False,
     ) -> Exported:
         """Copy the finished days of an archive to a folder or object storage.
@@ -494,6 +495,10 @@ class Market(RecordedQueries):
             What to export; coverage is exported with the orders.
         partition : {"day"}
             Each file holds one UTC day, as in the archive.
+        iceberg : str, optional
+            Register the files in this Iceberg catalog, without a copy, and drop superseded ones: the name of a catalog
+            of pyiceberg, ``NAME.NAMESPACE`` (the namespace ``liqdata`` by default), or an address such as
+            ``"sqlite:////data/catalog.db"``. Needs ``liqdata[iceberg]``.
         progress : bool or callable
             Show a progress bar of the files (needs tqdm; on a terminal or in a notebook), or call a function with the
             number of files done and the total (``None`` if unknown).
@@ -555,7 +560,16 @@ class Market(RecordedQueries):
             raise BadQuery(msg, parameter="as_of")
         from .cloud.upload import export
 
-        done = export(folder, url, start=start, end=end, tables=tables, partition=partition, progress=progress)
+        done = export(
+            folder,
+            url,
+            start=start,
+            end=end,
+            tables=tables,
+            partition=partition,
+            iceberg=iceberg,
+            progress=progress,
+        )
         return Exported(**done._asdict())
 
     def serve(self, host: str = "127.0.0.1", port: int = 0, **settings: Any) -> Server:

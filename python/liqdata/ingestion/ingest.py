@@ -303,6 +303,44 @@ class _Work:
         _tables(self._folder, given, options, self._shown, outcome.native)
 
 
+class Session:
+    """An ingest of tables that arrive one after another; it is recorded as one ingest.
+
+    Parameters
+    ----------
+    path : str
+        The archive's folder; created if it is missing.
+    source : str, optional
+        Where the rows come from.
+    """
+
+    def __init__(self, path: str, source: str | None) -> None:
+        self._folder, self._source = to_be_made(placed(path)), source
+        origin = (_core.new_ingest_id(), source, [])
+        self._options = Options(new_exchange=True, contracts=_contracts(self._folder), origin=origin)
+        self._done = Ingested(0, 0, 0, id=self._options.id)
+
+    def store(self, given: Mapping[str, object]) -> Ingested:
+        """Store tables and return their outcome; their rows are durable then."""
+        outcome: dict[str, Any] = {}
+        tables = {kind: given.get(kind) for kind in ("orders", "bars", "open_interest", "positions")}
+        with contextlib.closing(bar(wanted=False, total=None, what="ingest")) as shown:
+            _tables(self._folder, tables, self._options, shown, outcome)
+        self._options = replace(self._options, contracts=outcome.get("contracts") or self._options.contracts)
+        found = _ingested(outcome)
+        self._done = replace(_together([self._done, found]), id=self._options.id)
+        return found
+
+    def so_far(self) -> Ingested:
+        """The sums of all tables."""
+        return self._done
+
+    def close(self) -> None:
+        """Record the ingest, if it stored or repeated a row."""
+        if self._done.rows:
+            add_line(Path(self._folder), RECORD, _line(self._done, self._source, self._options.contracts))
+
+
 class _Outcome:
     """The outcome of some rows, in a dict that the Rust core fills.
 
