@@ -14,7 +14,7 @@ IMAGE = pytest.importorskip("PIL.Image")
 
 def _drawn(page):
     """Wait for the map, and give the box of the chart."""
-    until(page, "document.querySelector('.label').textContent.includes('version')")
+    until(page, "document.querySelector('.map').dataset.map !== undefined")
     until(page, "document.querySelectorAll('.ranking tr').length > 3")
     page.wait_for_timeout(400)
     return page.locator(".canvas").bounding_box()
@@ -96,7 +96,7 @@ def test_texts_are_in_the_document_and_in_the_picture(visit, server):
     page = visit(server.url)
     _drawn(page)
     label = page.locator(".label p").inner_text()
-    assert label.startswith("BTC ESTIMATE · model 2, version ")
+    assert label.startswith("BTC ESTIMATE · model 2 · ")
     assert "USD of open interest exposed" in label
     assert page.locator(".simulated").inner_text().startswith("SIMULATED MARKET")
     assert page.title().startswith("SIM · BTC 24h")

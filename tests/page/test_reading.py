@@ -14,7 +14,7 @@ IMAGE = pytest.importorskip("PIL.Image")
 
 
 def _ready(page):
-    until(page, "document.querySelector('.label').textContent.includes('model')")
+    until(page, "document.querySelector('.map').dataset.map !== undefined")
     until(
         page, "document.body.dataset.colours.split(',')[2] != 10 && document.querySelectorAll('.ranking tr').length > 3"
     )
@@ -81,3 +81,100 @@ def test_each_panel_says_the_window_that_it_asked_for(visit, server):
             answered = [one.url for one in asked if one.ok and re.search(rf"/{path}(\?|$)", one.url)]
             window = re.search(r"range=(\w+)", answered[-1])
             assert f"{window[1] if window else '24h'}" in page.locator(f"{part} h2").inner_text()
+
+
+LABEL = r"(max pain [17]d|\d+×) (long|short) [\d,.]+ [+−][\d.]+ %( [\d.]+ [kMB]?)?"
+
+
+def test_labels_say_what_where_how_far_and_how_much(visit, server):
+    page = visit(server.url)
+    _ready(page)
+    labels = page.locator("ul[aria-label='levels on the map'] li").all_inner_texts()
+    assert len(labels) >= 8
+    for text in labels:
+        assert re.fullmatch(LABEL, text), text
+
+
+def _fields(page):
+    return dict(zip(page.locator(".tip dt").all_inner_texts(), page.locator(".tip dd").all_inner_texts(), strict=True))
+
+
+CELL = {"distance", "time", "estimate", "side", "leverage, now", "sum from the price", "candle"}
+
+
+def test_the_tooltip_reads_a_cell_and_the_map_at_the_right(visit, server):
+    page = visit(server.url)
+    _ready(page)
+    box = page.locator(".canvas").bounding_box()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.15 * box["height"])
+    page.wait_for_selector(".tip")
+    assert _fields(page).keys() >= CELL
+    page.mouse.move(box["x"] + 0.85 * box["width"], box["y"] + 0.15 * box["height"])
+    until(page, "document.querySelector('.tip').textContent.includes('map 1d')")
+    assert _fields(page).keys() >= {"distance", "time", "estimate", "side", "leverage", "sum from the price"}
+    assert "outside the map" not in page.locator(".map").inner_text()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.85 * box["height"])
+    until(page, "document.querySelector('.tip').textContent.includes('REALISED')")
+
+
+def test_a_tap_reads_and_stays_until_the_next(browser, seen, server):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    seen.watch(page)
+    page.goto(server.url)
+    _ready(page)
+    box = page.locator(".canvas").bounding_box()
+    page.touchscreen.tap(box["x"] + 100, box["y"] + 40)
+    page.wait_for_selector(".tip")
+    first = _fields(page)
+    assert first.keys() >= CELL
+    page.wait_for_timeout(1500)
+    assert _fields(page) == first
+    page.touchscreen.tap(box["x"] + 160, box["y"] + 200)
+    page.wait_for_timeout(500)
+    assert _fields(page) != first
+    context.close()
+
+
+def test_a_copied_link_shows_the_same(visit, server):
+    page = visit(f"{server.url}/#symbol=ETH&range=7d&model=3")
+    _ready(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="more choices").click()
+    page.get_by_role("button", name="copy link to this moment").click()
+    until(page, "document.querySelector('.said') !== null")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert "as_of=" in link
+    assert "vmin=" in link
+    page.get_by_role("button", name="more choices").click()
+    other = visit(link, scheme="light")
+    _ready(other)
+    for each in (page, other):
+        each.mouse.move(2, 2)
+        each.wait_for_timeout(300)
+    assert np.abs(_plot(page) - _plot(other)).mean() < 0.02
+
+
+def test_nothing_moves_after_the_page_is_there(visit, server):
+    page = visit(server.url)
+    _ready(page)
+    page.evaluate(
+        """() => { globalThis.shift = 0; new PerformanceObserver((list) => {
+            for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value;
+        }).observe({ type: 'layout-shift' }); }"""
+    )
+    box = page.locator(".canvas").bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 380, box["y"] + 100, steps=4)
+    page.mouse.up()
+    page.wait_for_selector("button.now")
+    page.wait_for_timeout(1000)
+    assert page.evaluate("shift") == 0
+
+
+def test_ranges_before_the_first_bar_are_not_offered(visit, server):
+    page = visit(server.url)
+    _ready(page)
+    until(page, "document.querySelectorAll('option:disabled').length === 3")
+    assert "bars begin 2026-05-02" in page.locator("option:disabled").first.inner_text()

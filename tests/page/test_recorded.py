@@ -156,6 +156,8 @@ def test_a_pixel_of_an_uneven_map_has_the_colour_of_its_cell(visit, url, recorde
     page = visit(f"{url}/#source=coinglass&thr=0&min_usd=1e12&{prices}&t={end - 360 * MINUTE},{end}")
     _shown(page, "AS SERVED BY coinglass")
     low, high, table = palette(page)
+    if page.locator(".clock.late").count():
+        table = (table + np.array([11, 13, 18])) / 2  # the market stands still: what is old is dim
     box = page.locator(".canvas").bounding_box()
     pick = random.Random(8)
     points = []
@@ -183,7 +185,7 @@ def test_a_pixel_of_an_uneven_map_has_the_colour_of_its_cell(visit, url, recorde
 def test_two_sources_are_shown_with_a_label_each(visit, url, recorded, width, height):
     page = visit(f"{url}/#compare=coinglass", width=width, height=height)
     _shown(page, "AS SERVED BY coinglass")
-    until(page, "document.querySelectorAll('.map .label p')[0].textContent.includes('version')")
+    until(page, "document.querySelector('.map').dataset.map !== undefined")
     first, second = page.locator(".map .label p").all_inner_texts()
     assert first.startswith("BTC ESTIMATE · model 2")
     assert second.startswith("BTC AS SERVED BY coinglass")

@@ -32,7 +32,8 @@ import {
     type Range,
     squeeze,
 } from "./bitmap";
-import { type Context, hatch, mark, type StripSource, strip, watermark, words } from "./draw";
+import { type Context, hatch, mark, radiusOf, type StripSource, strip, watermark } from "./draw";
+import { type Label, placed } from "./labels";
 import { FONT, type Look } from "./look";
 import { groupColour, type Stacks, sum } from "./realised";
 import { roundTicks } from "./ticks";
@@ -43,22 +44,29 @@ export interface Marks {
     orders: readonly Order[];
     cascades: readonly Cascade[];
     /** Horizontal marks: estimated headlines. */
-    levels: readonly { price: number; text: string; side: "long" | "short" }[];
+    levels: readonly Label[];
     least: number;
-}
-
-export interface Words {
-    plane: string[];
-    /** What stands in the middle of an empty plane. */
-    instead: string | undefined;
-    realised: string[];
-    simulated: boolean;
 }
 
 export interface Cursor {
     instant: number;
     price: number;
     pane: number;
+    /** Where in the chart, in CSS pixels. */
+    x: number;
+    y: number;
+    /** The liquidation map at the right that is pointed at, counted from the left. */
+    strip: number | undefined;
+    order: Order | undefined;
+    cascade: Cascade | undefined;
+    /** Whether it was touched, and stays. */
+    held: boolean;
+}
+
+/** What the bars and the line of a liquidation map at the right reach to. */
+export interface StripScale {
+    bars: number;
+    sums: number;
 }
 
 /** The current price, which the box on the axis and the dotted line show. */
@@ -76,6 +84,7 @@ export interface Window {
 interface Told {
     cursor(at: Cursor | undefined): void;
     moved(window: Window): void;
+    scales?(scales: StripScale[]): void;
 }
 
 interface Built {
@@ -108,8 +117,7 @@ export class Plane {
     private marks: Marks = { orders: [], cascades: [], levels: [], least: 0 };
     private gaps: readonly Gap[] = [];
     private stacks: Stacks | undefined;
-    private shown: Words = { plane: [], instead: undefined, realised: [], simulated: false };
-    private wordsBottom = 0;
+    private simulated = false;
     private quiet = 0;
     private version = 0;
     private moved = false;
@@ -117,6 +125,10 @@ export class Plane {
     private cell: { row: number; column: number } | undefined;
     private staleFrom: number | undefined;
     private now: PriceNow | undefined;
+    /** Whether the last pointer was a finger, and whether what it touched is held. */
+    private touched = false;
+    private held = false;
+    private scales = "";
 
     constructor(
         box: HTMLElement,
@@ -134,6 +146,8 @@ export class Plane {
             },
             crosshair: { mode: CrosshairMode.Normal },
             kineticScroll: { mouse: false, touch: !still },
+            // A vertical swipe scrolls the page.
+            handleScroll: { vertTouchDrag: false },
             rightPriceScale: {
                 mode: PriceScaleMode.Logarithmic,
                 scaleMargins: { top: 0, bottom: 0 },
@@ -191,6 +205,17 @@ export class Plane {
         );
         this.below.attachPrimitive(primitive([["bottom", (target) => this.drawRealised(target)]]));
         this.chart.subscribeCrosshairMove((event) => this.hover(event));
+        // A tap reads, and holds what it read until the next.
+        this.chart.subscribeClick((event) => {
+            if (this.touched) this.hover(event, true);
+        });
+        box.addEventListener(
+            "pointerdown",
+            (event) => {
+                this.touched = event.pointerType === "touch";
+            },
+            { capture: true },
+        );
         this.chart.timeScale().subscribeVisibleLogicalRangeChange(() => this.changed());
         for (const kind of ["wheel", "pointerup", "touchend"]) {
             box.addEventListener(kind, () => this.changed(), { passive: true });
@@ -335,9 +360,8 @@ export class Plane {
         this.redraw();
     }
 
-    setWords(shown: Words): void {
-        this.shown = shown;
-        this.version++;
+    setSimulated(simulated: boolean): void {
+        this.simulated = simulated;
         this.redraw();
     }
 
@@ -524,15 +548,53 @@ export class Plane {
         this.zoomPrice(Math.exp((event.deltaY || event.deltaX) / 600));
     }
 
-    private hover(event: MouseEventParams): void {
-        // The keyboard's crosshair moves without an event of a pointer, and is no pointer.
+    private hover(event: MouseEventParams, held = false): void {
+        // A crosshair that is set from outside has no source event, and is no pointer.
         if (event.point && !event.sourceEvent) return;
+        if (!held && this.held && !event.point) return;
         const { slots } = this;
         const pane = event.paneIndex ?? 0;
-        const value = event.point && (pane === 0 ? this.axis : this.below).coordinateToPrice(event.point.y);
-        const at = event.point && this.slotAt(event.point.x);
-        const known = slots && typeof value === "number" && at !== undefined;
-        this.out.cursor(known ? { instant: instant(slots, at), price: value, pane } : undefined);
+        const { point } = event;
+        const value = point && (pane === 0 ? this.axis : this.below).coordinateToPrice(point.y);
+        const at = point && this.slotAt(point.x);
+        const known = slots && point && typeof value === "number" && at !== undefined;
+        this.held = (held || this.touched) && Boolean(known);
+        if (!known) {
+            this.out.cursor(undefined);
+            return;
+        }
+        const room = this.chart.timeScale().width() - this.stripWidth();
+        const inside = point.x < room;
+        const strip = inside ? undefined : Math.floor(((point.x - room) * this.strips.length) / this.stripWidth());
+        const above = this.chart.panes()[0]?.getHeight() ?? 0;
+        this.out.cursor({
+            instant: instant(slots, at),
+            price: value,
+            pane,
+            x: point.x,
+            y: point.y + (pane === 0 ? 0 : above + 1),
+            strip,
+            order: pane === 0 && inside ? this.orderAt(point.x, point.y) : undefined,
+            cascade: pane === 0 && inside && point.y > above - 18 ? this.cascadeAt(point.x) : undefined,
+            held: this.held,
+        });
+    }
+
+    /** The smallest order whose mark is at this place. */
+    private orderAt(x: number, y: number): Order | undefined {
+        let best: { order: Order; usd: number } | undefined;
+        for (const order of this.marks.orders) {
+            const usd = Number(order.value_usd);
+            if (usd < this.marks.least || (best && best.usd <= usd)) continue;
+            const up = this.axis.priceToCoordinate(Number(order.price));
+            if (up !== null && Math.hypot(this.x(order.timestamp) - x, up - y) <= radiusOf(usd) + 2)
+                best = { order, usd };
+        }
+        return best?.order;
+    }
+
+    private cascadeAt(x: number): Cascade | undefined {
+        return this.marks.cascades.find(({ start, end }) => x >= this.x(start) - 2 && x <= this.x(end) + 3);
     }
 
     private slotAt(x: number): number | undefined {
@@ -645,19 +707,9 @@ export class Plane {
             this.drawMarks(context, room);
             this.drawCell(context);
             this.drawPriceLine(context, room);
-            this.drawLevels(context, room);
-            if (this.shown.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
+            this.drawLevels(context, room, height);
+            if (this.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
             if (side) this.drawStrips(context, room, side, height);
-            this.wordsBottom = words(context, this.shown.plane, 6, 6, Math.max(120, room - 12), this.look);
-            if (this.shown.instead)
-                words(
-                    context,
-                    [this.shown.instead],
-                    6,
-                    Math.max(this.wordsBottom + 8, height / 2 - 10),
-                    room - 12,
-                    this.look,
-                );
         });
     }
 
@@ -693,29 +745,37 @@ export class Plane {
         }
     }
 
-    private drawLevels(context: Context, room: number): void {
+    private drawLevels(context: Context, room: number, height: number): void {
         context.save();
         context.font = `11px ${FONT}`;
         context.textBaseline = "middle";
         context.textAlign = "right";
-        const used: number[] = [];
-        for (const { price: at, text, side } of this.marks.levels) {
-            const y = this.axis.priceToCoordinate(at);
-            if (y === null || y < 8) continue;
+        const place = (level: number) => this.axis.priceToCoordinate(level) as number | null;
+        for (const { price: at, side } of this.marks.levels) {
+            const y = place(at);
+            if (y === null) continue;
             context.strokeStyle = side === "long" ? this.look.long : this.look.short;
             context.setLineDash([3, 3]);
             context.beginPath();
-            context.moveTo(room - 40, y + 0.5);
-            context.lineTo(room, y + 0.5);
+            context.moveTo(room - 24, Math.round(y) + 0.5);
+            context.lineTo(room, Math.round(y) + 0.5);
             context.stroke();
-            // Labels that would lie on each other: the first stays, the others are ticks alone.
-            if (y < this.wordsBottom + 8 || used.some((other) => Math.abs(other - y) < 14)) continue;
-            used.push(y);
-            const length = context.measureText(text).width;
+        }
+        context.setLineDash([]);
+        for (const { label, at, y } of placed(this.marks.levels, place, 0, height - 16, room < 500 ? 4 : 12)) {
+            const colour = label.side === "long" ? this.look.long : this.look.short;
+            const length = context.measureText(label.text).width;
+            context.strokeStyle = colour;
+            context.beginPath();
+            context.moveTo(room - 24, at);
+            context.lineTo(room - 30, y);
+            context.stroke();
             context.fillStyle = this.look.plate;
-            context.fillRect(room - 48 - length, y - 7, length + 6, 14);
+            context.fillRect(room - 38 - length, y - 7, length + 8, 14);
+            context.fillStyle = colour;
+            context.fillRect(room - 32, y - 7, 2, 14);
             context.fillStyle = this.look.text;
-            context.fillText(text, room - 45, y);
+            context.fillText(label.text, room - 35, y);
         }
         context.restore();
     }
@@ -803,10 +863,16 @@ export class Plane {
             const own = canvas.getContext("2d") as unknown as Context;
             own.scale(ratio, ratio);
             const each = width / this.strips.length;
+            const scales: StripScale[] = [];
             for (const [i, source] of this.strips.entries()) {
-                strip(own, source, edges, { x: i * each, y: 6, width: each, height }, this.look);
+                scales.push(strip(own, source, edges, { x: i * each, width: each, height }, this.look));
             }
             this.painted = { key, canvas };
+            const said = JSON.stringify(scales);
+            if (said !== this.scales) {
+                this.scales = said;
+                requestAnimationFrame(() => this.out.scales?.(scales));
+            }
         }
         context.drawImage(this.painted.canvas, x, 0, width, height);
     }
@@ -834,8 +900,6 @@ export class Plane {
             context.stroke();
             context.fillStyle = this.look.ground;
             context.fillRect(room, 0, width - room, height);
-            const lines = height < 110 ? this.shown.realised.slice(0, 1) : this.shown.realised;
-            words(context, lines, 6, 4, Math.max(120, room - 12), this.look);
             if (shown && width - room > 80) this.names(context, shown, room + 8, height);
         });
     }

@@ -74,7 +74,7 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
         const simulated = Boolean(model.get("simulated"));
         label.textContent = [...(simulated ? ["SIMULATED MARKET"] : []), ...lines].join(" · ");
         box.setAttribute("aria-label", label.textContent);
-        plane.setWords({ plane: lines, instead: undefined, realised: [], simulated });
+        plane.setSimulated(simulated);
     };
     const showOrders = () => {
         const orders = model.get("orders") as Order[];

@@ -24,7 +24,7 @@ import type {
     Undercount,
 } from "../data/types";
 import { isRecorded, parse, SOURCES, type View, write } from "./address";
-import { day, duration, interval } from "./numbers";
+import { day, duration, interval, moment, zoneName } from "./numbers";
 
 interface Data<T> {
     data: T;
@@ -43,6 +43,9 @@ export const newest = signal<{ now: number; heard: number; moved: boolean } | un
 export const damaged = signal(0);
 export const simulated = signal(false);
 export const serverVersion = signal("");
+
+/** The address of a view, relative to this page. */
+export const addressOf = (shown: View) => write(shown, unknown) || location.pathname + location.search;
 
 /** What differs from the view before; with `step` the browser's back button leads back to it. */
 export function change(patch: Partial<View>, step = false): void {
@@ -63,7 +66,7 @@ export function change(patch: Partial<View>, step = false): void {
         if (patch.symbol !== undefined) next.p = patch.p;
     }
     view.value = next;
-    const address = write(next, unknown) || location.pathname + location.search;
+    const address = addressOf(next);
     if (step) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
 }
@@ -109,6 +112,8 @@ export const servedMap = new Loader<Data<Served[]>>(trouble);
 export const recordedGrid = pairOf(() => new Loader<Grid>(trouble, GRID_TYPE, readGrid));
 export const recordedMap = pairOf(() => new Loader<LiqMap>(trouble));
 export const bars = new Loader<Data<Bar[]>>(trouble);
+/** A bar for each day of a year, for the ranges that can be asked. */
+export const days = new Loader<Data<Bar[]>>(trouble);
 export const levels = new Loader<Data<Levels>>(trouble);
 export const pain = new Loader<Data<Pain>>(trouble);
 export const largestOrders = new Loader<Data<Order[]>>(trouble);
@@ -215,9 +220,46 @@ const start = computed(() => {
     return covered ? Math.floor(covered[0] / every) * every : undefined;
 });
 
+const DAY = 86_400_000;
+
+/** Ranges that begin before the first bar, with the reason. */
+export const tooLong = computed<ReadonlyMap<string, string>>(() => {
+    const first = days.region.value.body?.data[0]?.timestamp;
+    const end = now.value;
+    const found = new Map<string, string>();
+    if (first === undefined || end === undefined) return found;
+    for (const [name, text] of Object.entries(LENGTH)) {
+        if (end - (duration(text) ?? 0) < first - DAY) found.set(name, `bars begin ${day(first, "utc")}`);
+    }
+    return found;
+});
+
+/** A link that shows a time before its range is of that time. */
+function openOld(): void {
+    const { t, as_of } = view.value;
+    const shown = covers.value;
+    if (!t || as_of !== undefined || !shown || isRecorded(view.value.source) || t[1] >= shown[0]) return;
+    const at = Math.round(t[1]);
+    change({ as_of: String(at), t });
+    notices.value = [
+        ...notices.peek(),
+        `This link is older than its range: everything is shown as of ${moment(at, view.peek().tz)} ${zoneName(at, view.peek().tz)}.`,
+    ];
+}
+
 /** Begins to ask for what the view shows. */
 export function follow(): () => void {
     index.to("api");
+    effect(openOld);
+    effect(() => {
+        const { symbol } = view.value;
+        const { body, trouble: refused } = heatmap.region.value;
+        const end = newest.value?.now;
+        // After the map, which matters more.
+        if (!end || !(body || refused)) return;
+        const start = Math.floor(end / DAY) * DAY - 366 * DAY;
+        days.to(path("api/bars", { symbol, start, interval: "1d" }));
+    });
     return effect(() => {
         const { symbol, model, exchange, as_of, beside, opened } = view.value;
         const range = view.value.range;
