@@ -32,4 +32,4 @@ with tempfile.TemporaryDirectory() as folder:
                 assert cached(market) == cached(market) == counted(market)
     cache.close()
 for name in ("joblib", "diskcache"):
-    line(name, "an archive as an argument: answers are read anew after rows were added", "—", name)
+    line(name, "an archive as an argument: it asks again after rows were added", "—", name)

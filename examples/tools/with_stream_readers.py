@@ -8,7 +8,8 @@
 """Readers of server-sent events follow an archive while its server is restarted; lost and doubled orders are counted.
 
 Three orders arrive before the server ends, two while it is away and two after it has come back on the same port.
-Some readers connect again by themselves with the id of the last event, others end and are begun again with that id. Needs npm.
+Some readers connect again by themselves with the id of the last event, others end and are begun again with that id.
+Needs npm.
 """
 
 import asyncio
@@ -210,10 +211,7 @@ def main():
         market.close()
         add(writer, *AWAY)
         time.sleep(1)
-        with (
-            liqdata.open(store) as market,
         with liqdata.open(store) as market, liqdata.serve(market, port=port):
-        ):
             wait(lambda: everywhere(AWAY[-1]), 30)
             add(writer, *AFTER)
             wait(lambda: everywhere(AFTER[-1]), 30)
