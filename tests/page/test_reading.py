@@ -72,13 +72,17 @@ def test_the_price_on_the_axis_is_the_price_of_the_map(visit, server, fragment):
 
 def test_each_panel_says_the_window_that_it_asked_for(visit, server):
     asked = []
-    page = visit(server.url, prepare=lambda page: page.on("response", asked.append))
+
+    def prepare(page):
+        page.on("response", lambda reply: asked.append((reply.url, reply.ok)))
+
+    page = visit(server.url, prepare=prepare)
     for number, name in [(2, "24h"), (4, "7d"), (5, "1M")]:
         page.keyboard.press(str(number))
         until(page, f"document.title.includes('BTC {name}')")
         _ready(page)
         for part, path in [(".totals", "overview"), (".ranking", "coins"), (".coverage", "coverage")]:
-            answered = [one.url for one in asked if one.ok and re.search(rf"/{path}(\?|$)", one.url)]
+            answered = [url for url, ok in asked if ok and re.search(rf"/{path}(\?|$)", url)]
             window = re.search(r"range=(\w+)", answered[-1])
             assert f"{window[1] if window else '24h'}" in page.locator(f"{part} h2").inner_text()
 
