@@ -107,7 +107,7 @@ def _milliseconds(value: Any) -> int | None:
     if isinstance(value, str):
         return _core.span(value)
     if isinstance(value, timedelta) or hasattr(value, "total_seconds"):
-        return round(value.total_seconds() * 1000)
+        return round(float(value.total_seconds()) * 1000)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
     return int(value)

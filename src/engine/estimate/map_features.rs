@@ -244,7 +244,7 @@ fn nearest(map: &LiquidationMap, clusters: &[MapCluster], side: Side) -> Option<
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 mod tests {
     use super::*;
     use crate::engine::Observations;

@@ -1,13 +1,11 @@
 """As of an instant a market knows what a market of only the rows received by then knows: coverage, sums, features."""
 
 import random
-from contextlib import closing
 
 import pytest
 import samples
 
 import liqdata
-from liqdata import _core
 
 NOW, MINUTE, HOUR, DAY = samples.NOW, samples.MINUTE, samples.HOUR, samples.DAY
 
@@ -154,16 +152,15 @@ def test_features_are_those_of_the_rows_received_by_then(latency, model):
             assert row["known_at"] <= at - latency
 
 
-def test_features_of_an_archive_are_those_as_of_each_instant(tmp_path):
-    given = tables(2)
-    path = tmp_path / "archive"
-    with closing(_core.ArchiveWriter(path)) as writer:
-        writer.append(given["orders"], given["bars"], given["open_interest"])
-    with liqdata.open(path) as market:
-        times = [market.now] * 2
-        found = market.features("BTC", times, windows=["24h"], within=[1])
-        assert found[0] == found[1]
-        history = market.history("BTC", by=("coin",), interval="1d", start=NOW - DAY + 1, end=NOW + 1, sparse=True)
-        assert found[0]["cnt_24h"] >= 0
-        assert found[0]["price"] is not None
-        assert history is not None
+@pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
+def test_features_of_an_archive_are_those_of_single_answers_as_of_each_instant(archived):
+    with liqdata.open(archived) as market:
+        now = samples.NOW
+        times = [now - hours * HOUR for hours in (20, 9, 3, 0)]
+        for row, at in zip(market.features("BTC", times, within=[1]), times, strict=True):
+            world = market.liqmap("BTC", "7d", opened="ever", as_of=at)
+            swept = world.swept(world.current_price * 0.99, world.current_price * 1.01)
+            assert (row["price"], row["long_usd_1pct"]) == (world.current_price, swept["long_usd"])
+            day = market.history("BTC", by=(), interval="366d", start=at - DAY + 1, end=at + 1, as_of=at)
+            assert row["covered_24h"] == pytest.approx(day.meta["covered"])
+            assert row["cnt_24h"] == (sum(one["cnt"] or 0 for one in day) if row["covered_24h"] else None)

@@ -322,7 +322,7 @@ MISTAKES = {
             "allowed: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text",
         ),
         (
-            'market.overview(as_of=["2026-05-31"])',
+            'market.coins(as_of=["2026-05-31"])',
             "BadQuery",
             "as_of",
             "allowed: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text",
