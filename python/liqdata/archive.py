@@ -141,7 +141,7 @@ class Fetched:
 
     def __str__(self) -> str:
         """Summarise the plan or what was stored, and name what is missing."""
-        from .fetching.outcome import summary
+        from .fetching.summary import summary
 
         return summary(self)
 
