@@ -158,7 +158,9 @@ impl LargestOrders {
 
     /// Adds the orders of another list.
     pub fn join(&mut self, other: Self) {
-        other.found.into_iter().for_each(|order| self.push(order));
+        for order in other.found {
+            self.push(order);
+        }
     }
 
     /// Returns the orders, largest first.

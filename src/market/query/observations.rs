@@ -21,14 +21,14 @@ impl MarketQuery for Coverage {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        let answer = || match self.asked().window() {
-            Some(window) => market.coverage(as_of, window),
-            None => {
-                let now = as_of.unwrap_or_else(|| market.newest());
-                let range = self.asked().checked(now)?;
-                let known = TimeRange::new(range.start, range.end.min(now.on(1)));
-                market.coverage_between(as_of, known)
+        let answer = || {
+            if let Some(window) = self.asked().window() {
+                return market.coverage(as_of, window);
             }
+            let now = as_of.unwrap_or_else(|| market.newest());
+            let range = self.asked().checked(now)?;
+            let known = TimeRange::new(range.start, range.end.min(now.on(1)));
+            market.coverage_between(as_of, known)
         };
         Some(answer())
     }

@@ -134,9 +134,9 @@ impl CoverageSource for TableSource {
             engine::coverage_between(view, range)
         })?;
         if let Some(feeds) = &self.feeds {
-            venues
-                .iter_mut()
-                .for_each(|venue| feeds.describe(venue, range));
+            for venue in &mut venues {
+                feeds.describe(venue, range);
+            }
         }
         Ok(venues)
     }

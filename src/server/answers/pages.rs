@@ -240,15 +240,10 @@ fn plan<E: MarketQuery>(
         } else {
             (None, None, None)
         };
-        let coverage = match endpoint.material() {
-            QueryInputs::Realised(window) | QueryInputs::Recorded(window) if explain => {
-                Some(market.coverage(as_of, window)?)
-            }
-            QueryInputs::TimeRange if explain => match market.coverage_of(&endpoint, as_of)? {
-                None => Some(market.coverage(as_of, Window::H24)?),
-                coverage => coverage,
-            },
-            _ => None,
+        let coverage = if explain {
+            coverage(market, &endpoint, as_of)?
+        } else {
+            None
         };
         let served_by = E::labels(&answered.reply).and_then(|labels| labels.served_by.clone());
         let grid = form.zip(E::grid(&answered.reply));
@@ -280,6 +275,24 @@ fn plan<E: MarketQuery>(
         request,
         material,
         make,
+    })
+}
+
+/// The coverage of the time that an answer is about; `None` for estimates and recorded maps.
+fn coverage<E: MarketQuery>(
+    market: &Market,
+    endpoint: &E,
+    as_of: Option<Millis>,
+) -> Result<Option<Vec<VenueCoverage>>, Rejection> {
+    Ok(match endpoint.material() {
+        QueryInputs::Realised(window) | QueryInputs::Recorded(window) => {
+            Some(market.coverage(as_of, window)?)
+        }
+        QueryInputs::TimeRange => match market.coverage_of(endpoint, as_of)? {
+            None => Some(market.coverage(as_of, Window::H24)?),
+            coverage => coverage,
+        },
+        QueryInputs::Served(_) | QueryInputs::Estimated(_) => None,
     })
 }
 

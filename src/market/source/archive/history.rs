@@ -207,9 +207,9 @@ impl HistorySource for ArchiveSource {
         let (shares, _) =
             archive.fold_orders(&filter, || LargestShare(LargestOrders::new(asked)))?;
         let mut all = LargestOrders::new(asked);
-        shares
-            .into_iter()
-            .for_each(|LargestShare(share)| all.join(share));
+        for LargestShare(share) in shares {
+            all.join(share);
+        }
         Ok(all.orders())
     }
 
