@@ -29,15 +29,15 @@ def known(given, at):
     """The rows of tables that were known by an instant."""
     orders, bars, readings = given["orders"], given["bars"], given["open_interest"]
 
-    def kept(table, known_at):
+    def rows_until(table, known_at):
         rows = [row for row, one in enumerate(known_at) if one <= at]
         return {name: [cells[row] for row in rows] for name, cells in table.items()}
 
     closes = [open_ + 5 * MINUTE for open_ in bars["timestamp"]]
     return {
-        "orders": kept(orders, orders["received_at"]),
-        "bars": kept(bars, closes),
-        "open_interest": kept(readings, readings["timestamp"]),
+        "orders": rows_until(orders, orders["received_at"]),
+        "bars": rows_until(bars, closes),
+        "open_interest": rows_until(readings, readings["timestamp"]),
     }
 
 
