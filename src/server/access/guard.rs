@@ -14,7 +14,6 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use crate::contract::MCP;
 use crate::net::is_local_name;
 use crate::server::access::tokens::{TokenDigest, Tokens};
-use crate::server::answers::agent_calls::AGENT_HEADERS;
 use crate::server::reject::Rejection;
 
 /// Who may send requests to a server.
@@ -45,6 +44,10 @@ pub struct Access {
     /// Origins that may read answers in a browser (CORS).
     pub origins: Vec<String>,
 }
+
+/// The headers of a browser's request to `/mcp`, for CORS.
+const AGENT_HEADERS: &str =
+    "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id";
 
 /// Request extension: this server requires a token.
 #[derive(Clone, Copy, Debug)]

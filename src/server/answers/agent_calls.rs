@@ -14,13 +14,12 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use futures_util::StreamExt;
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use crate::contract::BadQuery;
 use crate::market::Refusal;
-use crate::server::admission::history_limit::Ticket;
 use crate::server::reject::Rejection;
-use crate::server::shared::PageState;
+use crate::server::shared::{Lane, PageState, Place};
 
 /// Maximum size of a message, in bytes.
 const LONGEST: usize = 64 << 10;
@@ -91,13 +90,6 @@ impl AgentCall {
     }
 }
 
-/// The right to be computed, within the limits of the other answers.
-#[derive(Debug)]
-struct Place {
-    _room: OwnedSemaphorePermit,
-    _ticket: Option<Ticket>,
-}
-
 /// A message that is under way. Dropping it cancels the message.
 struct UnderWay {
     agents: Agents,
@@ -123,7 +115,7 @@ pub(crate) async fn answer_agent(
     let body = bounded(body).await?;
     let message: Value = serde_json::from_slice(&body)
         .map_err(|fault| BadQuery::new("body", fault.to_string(), "one JSON-RPC message"))?;
-    let place = place(&shared, &message).await?;
+    let place = shared.place(lane(&shared, &message)?).await?;
     let (reply, answered) = oneshot::channel();
     let under_way = UnderWay {
         number: agents.next.fetch_add(1, Ordering::Relaxed),
@@ -175,37 +167,26 @@ async fn bounded(body: Body) -> Result<Bytes, Rejection> {
     Ok(read.into())
 }
 
-/// Waits for the place of a message. A call of a tool computes an answer; other messages are quick.
-async fn place(shared: &PageState, message: &Value) -> Result<Place, Rejection> {
-    shared.memory.check()?;
+/// The lane of a message. A call of a tool computes an answer; other messages are quick.
+fn lane(shared: &PageState, message: &Value) -> Result<Lane, Rejection> {
+    if message
+        .get("method")
+        .is_none_or(|name| name != "tools/call")
+    {
+        return Ok(Lane::Quick);
+    }
     let arguments = message.pointer("/params/arguments");
     let given = |name: &&str| {
         arguments
             .and_then(|arguments| arguments.get(*name))
             .is_some_and(|value| !value.is_null())
     };
-    let of_history = OF_HISTORY.into_iter().find(given);
-    let (lane, ticket) = if message
-        .get("method")
-        .is_none_or(|name| name != "tools/call")
-    {
-        (&shared.quick, None)
-    } else if let Some(name) = of_history {
-        shared.past.check(name)?;
-        (&shared.past.workers, Some(shared.past.enter()?))
-    } else {
-        (&shared.slow, None)
+    let Some(name) = OF_HISTORY.into_iter().find(given) else {
+        return Ok(Lane::Slow);
     };
-    let room = Arc::clone(lane).acquire_owned().await;
-    Ok(Place {
-        _room: room.map_err(Refusal::defect)?,
-        _ticket: ticket,
-    })
+    shared.past.check(name)?;
+    Ok(Lane::History)
 }
-
-/// The headers of a browser's request to `/mcp`, for CORS.
-pub(crate) const AGENT_HEADERS: &str =
-    "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id";
 
 /// Whether the program that answers reads this header.
 #[must_use]
