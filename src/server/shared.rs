@@ -46,7 +46,7 @@ pub(crate) enum Lane {
 
 /// The right to compute an answer elsewhere, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct AnswerPermit {
     _room: OwnedSemaphorePermit,
     _ticket: Option<Ticket>,
 }
@@ -143,7 +143,7 @@ impl PageState {
     }
 
     /// Waits until the lane permits another answer. Refuses as [`PageState::make`] does.
-    pub(crate) async fn place(&self, lane: Lane) -> Result<Place, Rejection> {
+    pub(crate) async fn place(&self, lane: Lane) -> Result<AnswerPermit, Rejection> {
         self.memory.check()?;
         let (workers, ticket) = match lane {
             Lane::Quick => (&self.quick, None),
@@ -151,7 +151,7 @@ impl PageState {
             Lane::History => (&self.past.workers, Some(self.past.enter()?)),
         };
         let room = Arc::clone(workers).acquire_owned().await;
-        Ok(Place {
+        Ok(AnswerPermit {
             _room: room.map_err(Refusal::defect)?,
             _ticket: ticket,
         })

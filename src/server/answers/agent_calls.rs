@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use crate::contract::BadQuery;
 use crate::market::Refusal;
 use crate::server::reject::Rejection;
-use crate::server::shared::{Lane, PageState, Place};
+use crate::server::shared::{AnswerPermit, Lane, PageState};
 
 /// Maximum size of a message, in bytes.
 const LONGEST: usize = 64 << 10;
@@ -68,7 +68,7 @@ pub struct AgentCall {
     /// One message in JSON.
     pub body: Bytes,
     reply: oneshot::Sender<AgentReply>,
-    _place: Place,
+    _place: AnswerPermit,
 }
 
 /// The answer to a message.
