@@ -333,6 +333,13 @@ MISTAKES = {
             "as_of",
             "allowed: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text",
         ),
+        ('market.features("BTC", "1h")', "BadQuery", "start", "an instant, since at is the step"),
+        (
+            'market.features("BTC", ["2026-05-31"], within=[0])',
+            "BadQuery",
+            "within",
+            "percentages above 0 and below 100",
+        ),
         ('market.liqmap("BTC", as_of=["2026-05-31", None])', "BadQuery", "as_of", "None is given among the instants"),
         (
             'market.liqmap("BTC", as_of=["2026-05-31", "soon"])',
