@@ -333,6 +333,15 @@ MISTAKES = {
             "as_of",
             "allowed: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text",
         ),
+        ("liqdata.check_lookahead(None, market, [])", "BadQuery", "at", "at least two instants"),
+        ("liqdata.assert_no_lookahead(None, market, [1, 1])", "BadQuery", "at", "at least two instants"),
+        ('market.features("BTC", "1h")', "BadQuery", "start", "an instant, since at is the step"),
+        (
+            'market.features("BTC", ["2026-05-31"], within=[0])',
+            "BadQuery",
+            "within",
+            "percentages above 0 and below 100",
+        ),
         ('market.liqmap("BTC", as_of=["2026-05-31", None])', "BadQuery", "as_of", "None is given among the instants"),
         (
             'market.liqmap("BTC", as_of=["2026-05-31", "soon"])',
