@@ -208,7 +208,7 @@ def _reported(market: Market, coin: str) -> dict[str, tuple[Millis, Floats]]:
             rows = market.history(coin, interval="1d", by=(), exchange=exchange, start=first, end=market.now)
         known = [row for row in rows if row["total_usd"] is not None and _is_covered(row["covered"])]
         opens = np.asarray([row["timestamp"] for row in known], dtype=np.int64)
-        usd = np.asarray([(float(row["long_usd"]), float(row["short_usd"])) for row in known]).reshape(-1, 2)
+        usd = np.asarray([(float(row["long_usd"] or 0), float(row["short_usd"] or 0)) for row in known]).reshape(-1, 2)
         if usd.sum() > 0:
             reported[exchange] = (opens, usd)
     return reported
