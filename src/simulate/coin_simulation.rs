@@ -154,7 +154,7 @@ impl CoinSimulation {
         history
     }
 
-    /// The open positions of the traders on exchanges that publish them.
+    /// The open positions of traders on exchanges that publish them.
     fn published_at(&self, at: Millis, price: f64) -> PublishedPositions {
         let open = self.book.open().filter_map(|position| {
             let venue = VENUES.get(position.venue)?;

@@ -143,7 +143,7 @@ def test_wrong_periods_are_refused_by_name(market, server, connect, ask):
     assert caught.value.parameter == "start"
 
 
-def test_the_service_refuses_a_default_range_with_a_start(server):
+def test_the_service_refuses_a_default_range_together_with_a_start(server):
     with pytest.raises(HTTPError) as caught:
         urlopen(f"{server.url}/api/liquidations/coins?range=24h&start={NOW - DAY}")
     with caught.value as refused:
