@@ -18,11 +18,7 @@ endpoint! {
     /// Each has long, short and total USD and the number of orders.
     #[derive(Copy, Default)]
     Overview = "overview" at "/api/liquidations/overview", "liquidated USD over the last 1, 4, 12 and 24 hours";
-<<<<<<< HEAD
-    [extension] range: Option<TotalsRange>, "a further range, with its name as the key: 3d, 7d, 1M, 3M, 6M or 1y; an extension of our server";
-=======
     [extension] range: Option<TotalsRange>, "a further range, named by its key: 3d, 7d, 1M, 3M, 6M or 1y; an extension of our server";
->>>>>>> w/server
     [extension] start: Option<Bound>, "the key period has the orders at or after this instant; if absent, of the 24 hours before the end; an extension of our server";
     [extension] end: Option<Bound>, "the key period has the orders before this instant; if absent, up to and including now; an extension of our server";
     => enveloped TotalsByWindow
