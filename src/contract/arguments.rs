@@ -65,31 +65,42 @@ impl Arguments {
         Some(value.borrowed())
     }
 
-    /// Checks that `name` and `other` are not both given.
+    /// Returns the arguments without `name` if it is given with its default and with one of `others`.
+    ///
+    /// Clients that are generated from a description send every default.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] if they are.
-    pub fn exclude(&self, name: &'static str, other: &'static str) -> Result<(), BadQuery> {
-        match (self.get(name), self.get(other)) {
-            (Some(given), Some(with)) => {
-                let text = |argument: Argument<'_>| match argument {
-                    Argument::Text(text) => format!("{text:?}"),
-                    other => format!("{other:?}"),
-                };
-                let message = format!(
-                    "{} is given together with {other} = {}",
-                    text(given),
-                    text(with)
-                );
-                Err(BadQuery::new(
-                    name,
-                    message,
-                    format!("either {name}, or start and end"),
-                ))
-            }
-            _ => Ok(()),
+    /// [`BadQuery`] if another value is given together with one of `others`.
+    pub fn without_default(
+        &self,
+        name: &'static str,
+        default: &str,
+        others: &[&str],
+    ) -> Result<Self, BadQuery> {
+        let with = others
+            .iter()
+            .find_map(|other| Some((other, self.get(other)?)));
+        let (Some(given), Some((other, with))) = (self.get(name), with) else {
+            return Ok(self.clone());
+        };
+        if self.text(name) == Some(default) {
+            let rest = self.0.iter().filter(|(given, _)| given != name);
+            return Ok(Self(rest.cloned().collect()));
         }
+        let text = |argument: Argument<'_>| match argument {
+            Argument::Text(text) => format!("{text:?}"),
+            other => format!("{other:?}"),
+        };
+        Err(BadQuery::new(
+            name,
+            format!(
+                "{} is given together with {other} = {}",
+                text(given),
+                text(with)
+            ),
+            format!("either {name}, or start and end"),
+        ))
     }
 
     /// Returns the argument `name` if it was given as text.

@@ -148,7 +148,11 @@ macro_rules! endpoint {
             fn from_arguments(
                 _arguments: &$crate::contract::Arguments,
             ) -> Result<Self, $crate::contract::BadQuery> {
-                $($($($(_arguments.exclude(stringify!($parameter), stringify!($other))?;)+)?)?)*
+                $($($(let _arguments = &_arguments.without_default(
+                    stringify!($parameter),
+                    $default,
+                    &[$(stringify!($other)),+],
+                )?;)?)?)*
                 let _asked = Self::new($(<$rule as $crate::contract::Rule>::raw(
                     stringify!($parameter),
                     _arguments

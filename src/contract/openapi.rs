@@ -104,6 +104,8 @@ pub fn openapi(
         if let Some(document) = document.as_object_mut() {
             document.insert("security".to_owned(), json!([{"token": []}]));
         }
+    } else if let Some(document) = document.as_object_mut() {
+        document.insert("security".to_owned(), json!([]));
     }
     complete(&mut document);
     document

@@ -150,7 +150,8 @@ fn a_cancelled_call_closes_its_connection() {
     let caller = client.blocking().unwrap();
     let given_up = caller
         .block_on(async {
-            let work = caller.client().send(&Overview::default());
+            let asked = Overview::default();
+            let work = caller.client().send(&asked);
             tokio::time::timeout(Duration::from_millis(50), work).await
         })
         .unwrap();

@@ -12,7 +12,7 @@ use liqdata::client::{
 };
 use liqdata::contract::decode::{self, DecodeError, Matrix, Reading};
 use liqdata::contract::{self, BadQuery, Coins, Heatmap, Liqmap, Orders, RawModel, Stream};
-use liqdata::model::{CoinTotals, EstimateLabels, HeatmapGrid, HeatmapRange, Millis, Window};
+use liqdata::model::{CoinTotals, EstimateLabels, HeatmapGrid, HeatmapRange, Millis, TotalsRange};
 use serde::Deserialize;
 
 /// Sums in thousands of USD, cells as columns of `[x, y, value]`, and an envelope of its own.
@@ -39,11 +39,11 @@ impl Dialect for Tiny {
             })
         };
         let period = match question.range {
-            Window::H24 => "1d",
+            Some(TotalsRange::H24) => "1d",
             other => {
                 return Err(BadQuery::new(
                     "range",
-                    format!("{other} is not kept"),
+                    format!("{other:?} is not kept"),
                     "24h",
                 ));
             }

@@ -186,7 +186,9 @@ fn plan<E: MarketQuery>(
     } = ParsedQuery::<E>::read(query)?;
     let explain = explain || wishes.explained;
     let grid = wishes.grid && E::PATH == <Heatmap as Endpoint>::PATH;
-    for (name, is_given) in [(VALUES, values.is_some()), (SINCE, since.is_some())] {
+    // Generated clients send every default.
+    let has_values = values.is_some_and(|form| form != GridValues::default());
+    for (name, is_given) in [(VALUES, has_values), (SINCE, since.is_some())] {
         if is_given && !grid {
             let allowed = format!("with the header Accept: {GRID_TYPE}");
             return Err(BadQuery::new(name, "has no effect on JSON", allowed).into());

@@ -16,8 +16,7 @@ use tokio::sync::watch;
 use crate::archive::Archive;
 use crate::engine::{
     ArrivedOrder, CompleteTapes, LargestQuestion, Observations, ObservedTables, RecordedRanges,
-    Timeline,
-    TimelineQuestion, View,
+    Timeline, TimelineQuestion, View,
 };
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::names::KnownNames;
