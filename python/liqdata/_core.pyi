@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 __version__: str
 __all__ = [
+    "AgentMessage",
+    "Agents",
     "ArchiveWriter",
     "ArrowBatches",
     "ArrowTable",

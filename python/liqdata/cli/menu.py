@@ -23,7 +23,7 @@ __all__ = ["Entry", "Menu", "entries"]
 EXAMPLES = (
     ("liqdata demo", "a simulated market: ten queries, two pictures"),
     ("liqdata coins --demo", "one query; or --url URL, or --archive DIR"),
-    ("liqdata fetch my-archive --coins BTC --start -30d", "download the past of a coin"),
+    ("liqdata fetch --help", "download the past of a coin"),
     ("liqdata collect my-archive", "record liquidations from the exchanges"),
 )
 

@@ -252,7 +252,7 @@ FOLLOWED = {
 ELSEWHERE = {"iter_orders": "test_walk_past.py"}
 # What a connection has, and what a market has of its own.
 APART = {"close", "aclose", "base_url", "export", "live", "now", "replayed", "serve", "simulated", "symbols"}
-APART |= {"true_positions"}
+APART |= {"features", "true_positions"}
 
 
 @pytest.fixture(scope="module")
