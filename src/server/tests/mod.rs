@@ -201,7 +201,7 @@ async fn an_answer_is_the_encoded_reply_of_the_engine() {
 async fn what_lies_outside_the_contract_is_a_400_that_names_the_parameter() {
     let service = service();
     for (uri, parameter) in [
-        ("/api/liquidations/overview?range=1h", "range"),
+        ("/api/liquidations/overview?range=2h", "range"),
         ("/api/liquidations/coins?range=2h", "range"),
         ("/api/liquidations/coins?limit=0", "limit"),
         ("/api/liquidations/coins?limit=201", "limit"),
