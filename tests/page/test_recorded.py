@@ -130,7 +130,8 @@ def test_a_recorded_source_can_be_selected_and_shows_its_instant(visit, url, rec
     assert "source=coinglass" in page.url
     newest = recorded[-1]
     label = page.locator(".label p").inner_text()
-    assert label.startswith("BTC AS SERVED BY coinglass · relative amounts of coinglass")
+    assert label.startswith("BTC AS SERVED BY coinglass · ")
+    assert " · relative amounts of coinglass · " in label
     assert f"as served at {newest.meta['recorded_at']:%Y-%m-%d %H:%M} UTC" in label
     for part in (".label p", ".colourbar"):
         assert "USD" not in page.locator(part).inner_text()

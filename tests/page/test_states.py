@@ -260,7 +260,7 @@ def test_seven_tabs_share_one_stream(browser, seen):
         context.close()
 
 
-@pytest.mark.parametrize("key", ["7", "l", "u", "d", "m", "]"])
+@pytest.mark.parametrize("key", ["3", "l", "u", "d", "m", "]"])
 def test_keys_change_the_view_and_the_url(visit, server, key):
     page = visit(server.url)
     until(page, "document.querySelector('.map').dataset.map !== undefined")

@@ -102,7 +102,7 @@ def is_dark(ax: Axes) -> bool:
 _FLOOR = 0.25
 """Share of the visible cells that are below the floor, and have the darkest colour."""
 
-_KNEE = 0.88
+_KNEE = 0.9
 """Share of the visible cells that are dark: their colours have a luminance of at most 0.35."""
 
 _DARK = 0.53
@@ -148,7 +148,7 @@ def peaks_of(matrix: npt.NDArray[np.float64], prices: npt.NDArray[np.float64], l
     >>> import numpy as np
     >>> rows = np.arange(1.0, 101.0)
     >>> peaks_of(np.repeat(rows[:, None] ** 2, 3, axis=1), rows, 1.0, 100.0)
-    Peaks(floor=676.0, knee=7920.0, top=8280.0)
+    Peaks(floor=676.0, knee=8200.0, top=8280.0)
     """
     seen = matrix[(prices >= low) & (prices <= high)]
     if not seen.size:

@@ -109,7 +109,18 @@ def test_a_service_sends_labels_and_sums_after_the_members_of_the_contract(marke
     with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
         with urllib.request.urlopen(f"{server.url}/api/liq-maxpain?symbol=BTC") as reply:
             sent = json.load(reply)["data"]
-        assert list(sent) == ["symbol", "price", "updatedAt", "d1", "d7", "units", "view", "simulated", "priceAt", "within"]
+        assert list(sent) == [
+            "symbol",
+            "price",
+            "updatedAt",
+            "d1",
+            "d7",
+            "units",
+            "view",
+            "simulated",
+            "priceAt",
+            "within",
+        ]
         assert (sent["units"], sent["simulated"]) == ("usd", True)
         pain, level = client.maxpain("BTC"), client.levels("BTC", headline="strongest")
         assert (pain, pain.units, pain.simulated, pain.within) == (

@@ -2,7 +2,7 @@
 import type { Grid } from "../data/grid";
 
 const FLOOR = 0.25;
-const KNEE = 0.88;
+const KNEE = 0.9;
 /** Share of the colours that are dark. */
 export const DARK = 0.53;
 const ROWS = 400;
