@@ -26,7 +26,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page test lint lint-python clippy wheel bench licences scorecard soak fuzz pictures notebooks docs clean
+.PHONY: help demo page test lint lint-python clippy wheel bench licences scorecard soak fuzz pictures notebooks tools docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,9 @@ pictures: $(STAMP)/test $(ANY) ## the pictures of docs/how-to/plots.md, in targe
 notebooks: $(STAMP)/test $(ANY) ## the notebooks of examples/notebooks, each run in a kernel and written with what it shows
 	$(BIN)/python tests/python/generators/notebooks.py
 
+tools: $(STAMP)/tools $(ANY) ## the programs of examples/tools, each in an environment of its own in target/tools, against docs/how-to/tools.md
+	$(BIN)/python examples/tools/run.py
+
 docs: $(STAMP)/test $(ANY) ## the documentation site in site/, with every link and anchor checked; open site/index.html
 	$(BIN)/python tests/site/build.py
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items --features $(CLOCK)
@@ -131,7 +134,7 @@ $(STAMP)/pip:
 	mkdir -p $(STAMP) && touch $@
 
 # One stamp per dependency group of pyproject.toml.
-$(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/soak $(STAMP)/lint $(STAMP)/wheel $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
+$(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/soak $(STAMP)/lint $(STAMP)/tools $(STAMP)/wheel $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
 	@echo "== Python packages for $*, into .venv: some minutes at first; pip tells what goes wrong alone"
 	$(PIP) --group $*
 	touch $@

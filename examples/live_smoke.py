@@ -5,6 +5,7 @@ For users with a network::
     python examples/live_smoke.py                      # all exchanges, ten minutes
     python examples/live_smoke.py --exchanges okx,gate --minutes 2
     python examples/live_smoke.py --settings doubles.toml --minutes 0.1
+    python examples/live_smoke.py --fetch              # a day of BTC from each free source of `liqdata fetch`
 
 Exit code 1 where an exchange was never live, or something disagreed.
 """
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import liqdata
 from liqdata import _core
 
 CONNECTING = 60.0
@@ -70,13 +72,37 @@ def connect(collector: _core.Collector) -> None:
         time.sleep(0.1)
 
 
+FREE = (
+    *("binance", "hyperliquid_contexts", "hyperliquid_liquidations", "hyperliquid_reservoir", "liquidation_ticks"),
+    *("cryptohftdata", "tardis"),
+)
+"""The sources of `liqdata fetch` that cost nothing."""
+
+
+def fetch_a_day(day: str, following: str) -> int:
+    """Fetch a day of BTC from each free source, and print a line for each."""
+    wrong = False
+    for source in FREE:
+        with tempfile.TemporaryDirectory() as folder:
+            done = liqdata.fetch(Path(folder) / "archive", coins="BTC", start=day, end=following, sources=source)
+        counts = ", ".join(f"{row['new']} {row['table']}, {row['refused']} refused" for row in done.rows)
+        print(f"{source}: {len(done.plan)} requests, {done.bytes} bytes; {counts or 'no rows'}")
+        for gap in done.gaps:
+            print(f"  ! {gap['reason'][:300]}")
+        wrong = wrong or not len(done.rows)
+    return 1 if wrong else 0
+
+
 def main() -> int:
     """Collect into a folder that is thrown away, and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--exchanges", default="", help="exchanges, such as binance,bybit (all)")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--settings", type=Path, help="hosts, paths and times, as TOML")
+    parser.add_argument("--fetch", action="store_true", help="fetch a day of BTC from each free source instead")
     arguments = parser.parse_args()
+    if arguments.fetch:
+        return fetch_a_day("2026-05-01", "2026-05-02")
     settings = arguments.settings.read_text(encoding="utf-8") if arguments.settings else "history_days = 1\n"
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "archive"

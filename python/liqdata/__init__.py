@@ -23,7 +23,9 @@ if TYPE_CHECKING:
         alerts,
         archive,
         collector,
+        distributed,
         errors,
+        features,
         feeds,
         margin,
         plot,
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
         UnexpectedReply,
         WrongState,
     )
+    from .features import assert_no_lookahead, check_lookahead
+    from .fetching.fetch import fetch
     from .files.read import read
     from .frames.asof import join_asof
     from .ingestion.ingest import ingest
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
     from .results.rows import Rows
     from .scoring.known_positions import score_truth
     from .scoring.score import score
+    from .scoring.shares import fit_shares
     from .server import serve
     from .vendors.comparison import Comparison, compare
 
@@ -86,12 +91,18 @@ __all__ = [
     "__version__",
     "alerts",
     "archive",
+    "assert_no_lookahead",
+    "check_lookahead",
     "collect",
     "collector",
     "compare",
     "demo",
+    "distributed",
     "errors",
+    "features",
     "feeds",
+    "fetch",
+    "fit_shares",
     "frame",
     "ingest",
     "join_asof",
@@ -116,7 +127,9 @@ _MODULES = {
     "alerts",
     "archive",
     "collector",
+    "distributed",
     "errors",
+    "features",
     "feeds",
     "margin",
     "plot",
@@ -149,9 +162,12 @@ _HOMES = {
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
     "WrongState": "errors",
+    "assert_no_lookahead": "features",
+    "check_lookahead": "features",
     "collect": "collector",
     "compare": "vendors.comparison",
     "demo": "market",
+    "fetch": "fetching.fetch",
     "frame": "results.record",
     "ingest": "ingestion.ingest",
     "join_asof": "frames.asof",
@@ -160,6 +176,7 @@ _HOMES = {
     "record": "recording.recorder",
     "replay": "market",
     "score": "scoring.score",
+    "fit_shares": "scoring.shares",
     "score_truth": "scoring.known_positions",
     "serve": "server",
 }

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 __version__: str
 __all__ = [
+    "AgentMessage",
+    "Agents",
     "ArchiveWriter",
     "ArrowBatches",
     "ArrowTable",
@@ -75,8 +77,6 @@ __all__ = [
 
 @final
 class Question:
-    @property
-    def covered(self) -> str | None: ...
     def with_extra(self, as_of: int | None = None, explain: bool = False) -> Question: ...
 
 @final
@@ -212,6 +212,21 @@ class Bridge:
     def __new__(cls) -> Bridge: ...
     def fileno(self) -> int: ...
     def drain(self) -> list[int]: ...
+
+@final
+class Agents:
+    def __new__(cls, bridge: Bridge) -> Agents: ...
+    def take(self, number: int) -> AgentMessage | None: ...
+    def end(self) -> None: ...
+
+@final
+class AgentMessage:
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]: ...
+    @property
+    def body(self) -> bytes: ...
+    def answer(self, status: int, content_type: str | None, body: bytes) -> None: ...
+    def release(self) -> None: ...
 
 @final
 class Call:
@@ -432,6 +447,22 @@ class Market:
     def ask_at(
         self, questions: Sequence[Question], labels: Sequence[str], instants: Sequence[int]
     ) -> list[list[Any]]: ...
+    def features(
+        self,
+        symbols: Sequence[str],
+        instants: Sequence[int],
+        opens: Sequence[int] | None,
+        windows: Sequence[tuple[str, int]],
+        moves: Sequence[tuple[str, float]],
+        range: str,
+        model: object,
+        exchange: str | None,
+        latency: int,
+        wanted: Sequence[str] | None,
+    ) -> tuple[Table, str | None]: ...
+    def known_by(self, at: int) -> Market: ...
+    @property
+    def first(self) -> int | None: ...
     def crossed(
         self, symbol: str, model: object, instants: Sequence[int], lows: Sequence[float], highs: Sequence[float]
     ) -> npt.NDArray[np.float64]: ...
@@ -449,7 +480,7 @@ class Market:
     ) -> Table: ...
     @staticmethod
     def open(path: str | PathLike[str], as_of: int | None = None) -> Market: ...
-    def coverage(self, window: str, as_of: int | None = None) -> Table | None: ...
+    def coverage(self, question: Question, as_of: int | None = None) -> Table | None: ...
     def history(
         self,
         symbol: object,
@@ -459,6 +490,7 @@ class Market:
         end: int | None,
         as_of: int | None,
         groups: bool,
+        oldest_first: bool,
     ) -> History | None: ...
     def true_positions(self, symbol: str) -> Table: ...
     def liquidations(self) -> Table: ...

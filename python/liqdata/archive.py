@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .types import FindingRow, IngestRow, Instant, Progress, UndoRow
 
-__all__ = ["BackedUp", "Exported", "Ingested", "Rebuilt", "backup", "ingests", "rebuild", "undo", "verify"]
+__all__ = ["BackedUp", "Exported", "Fetched", "Ingested", "Rebuilt", "backup", "ingests", "rebuild", "undo", "verify"]
 
 _COUNTS = ("same", "corrected", "new", "gone", "doubtful")
 
@@ -84,6 +84,69 @@ class Ingested:
 
 
 @dataclass(frozen=True)
+class Fetched:
+    """The result of :func:`liqdata.fetch`.
+
+    Attributes
+    ----------
+    plan : Rows
+        Every request, in order: ``source``, ``file`` (below the address of the source), ``table`` (``bars``,
+        ``open_interest``, ``orders``, ``positions``, or ``contract_sizes``), ``day`` (of its first rows, epoch ms),
+        ``bytes`` (from a listing, else of a file of the same series; ``None`` if unknown) and ``usd``. Files that were
+        fetched before are not in the plan.
+    rows : Rows
+        What was stored, by ``source`` and ``table``: number of ``files``, of their ``rows`` and of those that were
+        ``new``, ``repeated`` and ``refused``, and the downloaded ``bytes``.
+    gaps : Rows
+        Days without a file: ``source``, ``exchange``, ``table``, ``coin``, ``start`` and ``end`` (epoch ms) and
+        ``reason``. ``exchange``, ``table`` or ``coin`` is ``None`` where all are meant.
+    compared : Rows
+        Days of which another source has the orders: ``source``, ``exchange``, ``day``, ``rows`` (of this source),
+        ``same`` (rows that both have) and ``stored`` (rows of the other source).
+    answers : Rows
+        What the planned files make known: ``answer`` (a query of the contract), ``start`` and ``end`` (epoch ms) and
+        the ``exchanges``.
+    bytes : int
+        Downloaded bytes of all stored files; of a dry run the bytes of the plan, without files of unknown size.
+    usd : float
+        What the downloads cost; of a dry run what they would cost.
+    minutes : float
+        The least time of the planned requests, at the rates of the hosts.
+    resumable : bool
+        Whether the same call may fetch more, because a source was not reachable or limited requests.
+    dry_run : bool
+        Whether this was a dry run, which downloads no file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import liqdata
+    >>> nowhere = {"tardis": {"address": "http://127.0.0.1:1", "rate": 6000}}
+    >>> folder = tempfile.mkdtemp() + "/archive"
+    >>> done = liqdata.fetch(folder, coins="BTC", start="2026-01-01", end="2026-01-02", sources=nowhere)
+    >>> done.bytes, done.resumable
+    (0, True)
+    """
+
+    plan: Rows[Any]
+    rows: Rows[Any]
+    gaps: Rows[Any]
+    compared: Rows[Any]
+    answers: Rows[Any]
+    bytes: int
+    usd: float
+    minutes: float
+    resumable: bool
+    dry_run: bool = False
+
+    def __str__(self) -> str:
+        """Summarise the plan or what was stored, and name what is missing."""
+        from .fetching.summary import summary
+
+        return summary(self)
+
+
+@dataclass(frozen=True)
 class Exported:
     """The result of :meth:`liqdata.Market.export`.
 
@@ -100,6 +163,8 @@ class Exported:
     journaled : int
         Rows of the exported days that are not in a Parquet file yet, only in the exported journal.
         :func:`liqdata.open` reads them; programs that read only the Parquet files miss them.
+    registered, dropped : int
+        Number of files that this export added to the tables of an Iceberg catalog, and dropped from them.
 
     Examples
     --------
@@ -117,6 +182,8 @@ class Exported:
     sent: int
     sent_bytes: int
     journaled: int
+    registered: int = 0
+    dropped: int = 0
 
 
 @dataclass(frozen=True)

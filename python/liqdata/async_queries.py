@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Progress,
         SeenPositionRow,
         Span,
+        TotalsRange,
         UndercountRow,
         Window,
     )
@@ -64,21 +65,54 @@ class AsyncQueries(Generic[Amount]):
 
     _source: AsyncService
 
-    async def overview(self, *, as_of: Instant | None = None) -> Record:
-        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
+    @overload
+    async def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Record: ...
+    @overload
+    async def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Record]: ...
+    async def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instants | None = None,
+    ) -> Record | Sequence[Record]:
+        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours, and of one more period.
 
         Parameters
         ----------
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        range : {"3d", "7d", "1M", "3M", "6M", "1y"}, optional
+            A longer range that ends now; the totals have its name as a further key. ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Needs ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: the key ``"period"`` has the orders from ``start`` (inclusive) to ``end`` (exclusive).
+            The end is *now*, included, by default, and the start 24 hours before the end. Need ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
-        Record
+        Record or sequence of Record
             A dict per window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (number of orders).
             Its keys are the window names in the reply; ``["1d"]`` also finds ``["24h"]``. A window that the service
-            omits is absent.
-            ``meta["covered_windows"]`` has the covered share of each window, if the service sends it.
+            omits is absent. ``range`` adds a key of its name, and ``start`` and ``end`` add the key ``"period"``.
+            ``meta["covered_windows"]`` has the covered share of each key, if the service sends it, and
+            ``meta["covered"]`` that of the last.
 
         Raises
         ------
@@ -94,21 +128,34 @@ class AsyncQueries(Generic[Amount]):
         >>> async def example():
         ...     with liqdata.serve(liqdata.demo()) as server:
         ...         async with liqdata.AsyncClient(server.url) as client:
-        ...             return list(await client.overview())
+        ...             return list(await client.overview(range="7d"))
         >>> asyncio.run(example())
-        ['1h', '4h', '12h', '24h']
+        ['1h', '4h', '12h', '24h', '7d']
         """
-        return await self._source.ask(record("overview", locals()))
+        return await self._source.ask_at(record("overview", locals()))
 
-    async def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
+    async def coins(
+        self,
+        range: TotalsRange = "24h",
+        limit: int = 30,
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[CoinRow]:
         """Coins by liquidated USD within a window, largest first.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
         limit : int
             Maximum number of rows, 1 to 200.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -137,13 +184,25 @@ class AsyncQueries(Generic[Amount]):
         """
         return await self._source.ask(rows("coins", locals()))
 
-    async def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow[Amount]]:
+    async def exchanges(
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[ExchangeRow[Amount]]:
         """Liquidated USD per exchange within a window.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -178,41 +237,48 @@ class AsyncQueries(Generic[Amount]):
     @overload
     async def largest(
         self,
-        range: Window = "24h",
+        range: TotalsRange = "24h",
         limit: int = 20,
         *,
         symbol: str | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
     @overload
     async def largest(
         self,
-        range: Window = "24h",
+        range: TotalsRange = "24h",
         limit: int = 20,
         *,
         symbol: Sequence[str],
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
     async def largest(
         self,
-        range: Window = "24h",
+        range: TotalsRange = "24h",
         limit: int = 20,
         *,
         symbol: str | Sequence[str] | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
         """The largest liquidation orders within a window.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
         limit : int
             Maximum number of rows, 1 to 1000.
         symbol : str or sequence of str, optional
@@ -221,6 +287,10 @@ class AsyncQueries(Generic[Amount]):
             Only this exchange. Needs ``liqdata serve``.
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -557,7 +627,7 @@ class AsyncQueries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[LiquidationMap]: ...
+    ) -> Sequence[LiquidationMap]: ...
     @overload
     async def liqmap(
         self,
@@ -587,7 +657,7 @@ class AsyncQueries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[LiquidationMap]]: ...
+    ) -> dict[str, Sequence[LiquidationMap]]: ...
     async def liqmap(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -601,7 +671,7 @@ class AsyncQueries(Generic[Amount]):
         source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> LiquidationMap | list[LiquidationMap] | dict[str, LiquidationMap] | dict[str, list[LiquidationMap]]:
+    ) -> LiquidationMap | Sequence[LiquidationMap] | dict[str, LiquidationMap] | dict[str, Sequence[LiquidationMap]]:
         """Estimated liquidations by price and leverage tier.
 
         Parameters
@@ -629,7 +699,7 @@ class AsyncQueries(Generic[Amount]):
             Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
-            a list of answers in the same order. Needs ``liqdata serve``.
+            a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
         explain : bool
             Describe the inputs of the estimate in ``meta["explain"]``, and fill :attr:`~LiquidationMap.low`,
             :attr:`~LiquidationMap.high` and the fine grid that :meth:`~LiquidationMap.swept` uses. A :class:`Market`
@@ -678,6 +748,7 @@ class AsyncQueries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -688,9 +759,10 @@ class AsyncQueries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Record]: ...
+    ) -> Sequence[Record]: ...
     @overload
     async def levels(
         self,
@@ -698,6 +770,7 @@ class AsyncQueries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -708,18 +781,20 @@ class AsyncQueries(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Record]]: ...
+    ) -> dict[str, Sequence[Record]]: ...
     async def levels(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
+    ) -> Record | Sequence[Record] | dict[str, Record] | dict[str, Sequence[Record]]:
         """The price levels with the most estimated liquidations, per leverage tier.
 
         Parameters
@@ -733,9 +808,12 @@ class AsyncQueries(Generic[Amount]):
             there. ``"strongest"``: the bin with the most USD at any distance. With less than a day of bars, the
             strongest is used. ``meta["explain"]["headline"]`` says which, and ``meta["explain"]["reach"]`` has the
             chance of each price. Needs ``liqdata serve``.
+        exchange : str, optional
+            The levels of this exchange alone, as for :meth:`liqmap`; by default of all exchanges together. Needs
+            ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
-            a list of answers in the same order. Needs ``liqdata serve``.
+            a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
         explain : bool
             Describe the inputs of the estimate in ``meta["explain"]``. A :class:`Market` always does. Needs ``liqdata
             serve``.
@@ -777,6 +855,7 @@ class AsyncQueries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -788,9 +867,10 @@ class AsyncQueries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Record]: ...
+    ) -> Sequence[Record]: ...
     @overload
     async def maxpain(
         self,
@@ -799,6 +879,7 @@ class AsyncQueries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -810,9 +891,10 @@ class AsyncQueries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Record]]: ...
+    ) -> dict[str, Sequence[Record]]: ...
     async def maxpain(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -820,9 +902,10 @@ class AsyncQueries(Generic[Amount]):
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
         source: MapSource | None = None,
+        exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
+    ) -> Record | Sequence[Record] | dict[str, Record] | dict[str, Sequence[Record]]:
         """The price levels with the most estimated liquidations over a day and a week.
 
         Parameters
@@ -838,9 +921,12 @@ class AsyncQueries(Generic[Amount]):
             chance of each price. Needs ``liqdata serve``.
         source : str, optional
             As for :meth:`heatmap`, without ``model`` and ``headline``. Needs ``liqdata serve``.
+        exchange : str, optional
+            The max pain of this exchange alone, as for :meth:`liqmap`; by default of all exchanges together. Needs
+            ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
-            a list of answers in the same order. Needs ``liqdata serve``.
+            a sequence of answers in the same order; a long one is computed while it is read. Needs ``liqdata serve``.
         explain : bool
             Describe the inputs of the estimate in ``meta["explain"]``. A :class:`Market` always does. Needs ``liqdata
             serve``.
@@ -890,9 +976,10 @@ class AsyncQueries(Generic[Amount]):
         start: Instant | None = None,
         end: Instant | None = None,
         groups: bool = False,
+        oldest_first: bool = False,
         as_of: Instant | None = None,
     ) -> AsyncOrderIterator[Amount]:
-        """Iterate over all orders, newest first, each exactly once.
+        """Iterate over all orders, newest first by default, each exactly once.
 
         Orders that arrive during the iteration do not disturb it. It yields the orders of the feed (the last 24 hours),
         then older orders if the service announces them, as ``liqdata serve`` of an archive does. With any other service
@@ -918,6 +1005,9 @@ class AsyncQueries(Generic[Amount]):
             Only orders with an event time from ``start`` (inclusive) to ``end`` (exclusive). Need ``liqdata serve``.
         groups : bool
             Add the column ``group_id``, as in :meth:`orders`. Needs ``liqdata serve``.
+        oldest_first : bool
+            Begin with the oldest order. A market of tables then reads all orders first, an archive one day at a time.
+            A client refuses it: a service gives its newest orders first.
         as_of : int, datetime or str, optional
             Only orders received by this instant. Needs ``liqdata serve``.
 
@@ -1017,6 +1107,7 @@ class AsyncQueries(Generic[Amount]):
         """
         return self._source.stream_orders(locals())
 
+    @overload
     async def history(
         self,
         symbol: str | Iterable[str] | None = None,
@@ -1029,7 +1120,34 @@ class AsyncQueries(Generic[Amount]):
         min_usd: float | Decimal | None = None,
         sparse: bool = False,
         as_of: Instant | None = None,
-    ) -> Rows[HistoryRow[Amount]]:
+    ) -> Rows[HistoryRow[Amount]]: ...
+    @overload
+    async def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Bound | None = None,
+        end: Bound | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        sparse: bool = False,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Rows[HistoryRow[Amount]]]: ...
+    async def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Bound | None = None,
+        end: Bound | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        sparse: bool = False,
+        as_of: Instants | None = None,
+    ) -> Rows[HistoryRow[Amount]] | Sequence[Rows[HistoryRow[Amount]]]:
         """Liquidated USD per period and group.
 
         Needs ``liqdata serve``.
@@ -1057,8 +1175,9 @@ class AsyncQueries(Generic[Amount]):
             Only orders of at least this many USD.
         sparse : bool
             Leave out periods without orders.
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -1068,10 +1187,12 @@ class AsyncQueries(Generic[Amount]):
             ``covered``: the share of the period, within ``start`` and ``end``, in which the exchange was recorded
             without a known gap (the mean over exchanges). A table of orders covers the time between its first and its
             last row. Sorted by time, coin, symbol, exchange and side. Each group with an order has a row for every
-            period; totals have all periods even without an order. Amounts of a period without orders are zero if part
-            of it was covered, else ``None`` (missing in frames). Known orders count even where nothing was covered.
+            period; totals have all periods even without an order, and so have the coins that ``symbol`` names in rows
+            by coin alone. Amounts of a period without orders are zero if part of it was covered, else ``None``
+            (missing in frames). Known orders count even where nothing was covered.
             ``meta["covered"]`` is the covered share of the whole range, ``meta["data_from"]`` the instant from which
-            orders are known.
+            orders are known. Without ``start``, ``meta["range"]`` has the start and end of the 24 hours that were
+            taken.
 
         Raises
         ------
@@ -1096,8 +1217,9 @@ class AsyncQueries(Generic[Amount]):
         >>> asyncio.run(example())
         ['timestamp', 'side', 'long_usd', 'short_usd']
         """
-        return await self._source.ask(rows("history", locals()))
+        return await self._source.ask_at(rows("history", locals()))
 
+    @overload
     async def cascades(
         self,
         symbol: str | Iterable[str] | None = None,
@@ -1107,7 +1229,28 @@ class AsyncQueries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         as_of: Instant | None = None,
-    ) -> Rows[CascadeRow[Amount]]:
+    ) -> Rows[CascadeRow[Amount]]: ...
+    @overload
+    async def cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100000,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Rows[CascadeRow[Amount]]]: ...
+    async def cascades(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        gap: str | timedelta | int = "60s",
+        min_usd: float | Decimal = 100000,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instants | None = None,
+    ) -> Rows[CascadeRow[Amount]] | Sequence[Rows[CascadeRow[Amount]]]:
         """Cascades: liquidations in quick succession.
 
         Successive orders of one coin and side that are at most ``gap`` apart, on any exchange, form one cascade. Only
@@ -1128,8 +1271,9 @@ class AsyncQueries(Generic[Amount]):
         end : int, datetime, str or timedelta, optional
             Only cascades that started before this instant; their orders after it are included. By default cascades that
             started up to and including *now*.
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -1167,7 +1311,7 @@ class AsyncQueries(Generic[Amount]):
         >>> asyncio.run(example())
         (17, True)
         """
-        return await self._source.ask(rows("cascades", locals()))
+        return await self._source.ask_at(rows("cascades", locals()))
 
     def stream_cascades(
         self,
@@ -1237,6 +1381,7 @@ class AsyncQueries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         interval: str | timedelta | int | None = None,
+        running: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
     @overload
@@ -1247,6 +1392,7 @@ class AsyncQueries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         interval: str | timedelta | int | None = None,
+        running: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
     async def bars(
@@ -1256,6 +1402,7 @@ class AsyncQueries(Generic[Amount]):
         start: Bound | None = None,
         end: Bound | None = None,
         interval: str | timedelta | int | None = None,
+        running: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
         """The closed price bars of a coin.
@@ -1275,6 +1422,10 @@ class AsyncQueries(Generic[Amount]):
             calendar months, a timedelta, or milliseconds. Bars open as the periods of :meth:`history`. They are
             resampled from stored bars with a length that divides ``interval``; missing stored bars are left out. By
             default bars have their stored length: the shortest available one at each time, without overlap.
+        running : bool
+            Add the bar of the period that has not ended, if ``interval`` is given and ``end`` is not before *now*. It
+            is made of the newest stored bars: its ``closes_at`` is the close of the last of them, which is before the
+            end of its period, ``timestamp + interval``. Needs ``liqdata serve``.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -1430,17 +1581,47 @@ class AsyncQueries(Generic[Amount]):
         """
         return await self._source.ask_each(rows("positions", locals()))
 
-    async def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
+    @overload
+    async def coverage(
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instant | None = None,
+    ) -> Rows[CoverageRow]: ...
+    @overload
+    async def coverage(
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Rows[CoverageRow]]: ...
+    async def coverage(
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        as_of: Instants | None = None,
+    ) -> Rows[CoverageRow] | Sequence[Rows[CoverageRow]]:
         """How completely the orders of a window were recorded, per exchange.
 
         Needs ``liqdata serve``.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: the coverage from ``start`` to ``end``. The end is *now* by default, and the start 24
+            hours before the end. A ``range`` other than the default is refused with them.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -1459,7 +1640,8 @@ class AsyncQueries(Generic[Amount]):
             which the collector's clock was ahead of the exchange's); ``compared_usd`` and ``exchange_usd`` (stored USD
             and the exchange's own total, for the same hours and contracts). The last columns count the rows in the
             window that estimates leave out as outliers: ``open_interest_outliers``, and ``bar_outliers`` of the
-            exchange that provides the price; they are ``None`` in ``meta["coverage"]`` of other answers. A topic
+            exchange that provides the price; they are ``None`` in ``meta["coverage"]`` of other answers and for other
+            windows than those of up to 24 hours. A topic
             without data reduces ``connected_share`` by its share of all topics.
 
         Raises
@@ -1482,7 +1664,7 @@ class AsyncQueries(Generic[Amount]):
         >>> asyncio.run(example())
         True
         """
-        return await self._source.ask(rows("coverage", locals()))
+        return await self._source.ask_at(rows("coverage", locals()))
 
     async def gaps(
         self, start: Bound | None = None, end: Bound | None = None, *, as_of: Instant | None = None

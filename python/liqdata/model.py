@@ -1,7 +1,7 @@
 """The parameters of an estimate: :class:`Model`.
 
 A map assigns USD to cells (intervals of price). Its view says what a cell counts: all open interest (``exposure``), or
-the part that exchanges are expected to report as liquidated (``expected``). Methods with ``model=`` accept a
+the part that is expected to be liquidated and reported (``expected``). Methods with ``model=`` accept a
 :class:`Model`. The numbers 2 and 3 stand for the default parameters with the first and the second view.
 """
 
@@ -19,7 +19,20 @@ from .errors import BadQuery
 
 __all__ = ["Model"]
 
-_PARAMETERS = ("tiers", "weights", "mmr", "clocks", "entries", "grid", "phi0", "kappa0", "nu", "name")
+_PARAMETERS = (
+    "tiers",
+    "weights",
+    "mmr",
+    "clocks",
+    "entries",
+    "grid",
+    "phi0",
+    "kappa0",
+    "nu",
+    "shares",
+    "drift",
+    "name",
+)
 
 
 @public_methods
@@ -48,11 +61,19 @@ class Model:
     phi0 : float, optional
         Share of the open interest crossed by the price that counts as liquidated if no liquidations are known, 0 to 1.
     kappa0 : float, optional
-        USD expected to be reported per USD crossed by the price, before the fit has data; 1e-6 to 1. Selects the
-        expected view.
+        USD liquidated and reported per USD crossed by the price, before the fit has data; 1e-6 to 1. Selects the
+        expected view. Default: 0.21, or 0.11 once the open interest of Binance, Bybit and OKX has been read.
     nu : float, optional
         Weight of the Gamma prior in the fit, as a number of liquidations of mean size, 1e-3 to 1e6. For the differences
         between tiers the prior has ten times this weight. Selects the expected view.
+    shares : Shares or sequence of mapping, optional
+        Share of new positions that gets a liquidation price, 0 to 1: rows of ``exchange``, ``coin``, ``share`` and
+        optionally ``side`` (``LONG`` or ``SHORT``; both by default), such as those of :func:`liqdata.fit_shares`. All
+        others have the share 1; an empty sequence leaves all at 1. Default: the measured shares, of Hyperliquid.
+    drift : (float, float), optional
+        Moves of liquidation prices, because positions get or lose margin: the share of the slowest clock's positions
+        that moves in a day, 0 to 1, and the standard deviation of the move of a day in log price, 0 to 0.1. Default:
+        none.
     name : str, optional
         A label for your own use. It affects neither the estimate nor ``version``.
 
@@ -61,7 +82,8 @@ class Model:
     version : str
         A digest of all parameters that affect a map: two models with the same version give the same maps.
     view : {"exposed", "expected"}
-        What a cell counts: USD of open interest, or, if ``kappa0`` or ``nu`` is given, USD expected to be reported.
+        What a cell counts: USD of open interest, or, if ``kappa0`` or ``nu`` is given, USD expected to be
+        liquidated and reported.
 
     Raises
     ------
@@ -94,6 +116,8 @@ class Model:
     phi0: float
     kappa0: float
     nu: float | None
+    shares: tuple[dict[str, Any], ...] | None
+    drift: tuple[float, float] | None
     name: str | None
     version: str
     view: str
@@ -110,6 +134,8 @@ class Model:
         phi0: float | None = None,
         kappa0: float | None = None,
         nu: float | None = None,
+        shares: Iterable[Mapping[str, Any]] | None = None,
+        drift: tuple[float, float] | None = None,
         name: str | None = None,
     ) -> None:
         given = {
@@ -122,6 +148,8 @@ class Model:
             "phi0": phi0,
             "kappa0": kappa0,
             "nu": nu,
+            "shares": _share_rows(shares),
+            "drift": drift,
             "name": name,
         }
         self._be({key: _plain(key, value) for key, value in given.items() if value is not None})
@@ -142,6 +170,8 @@ class Model:
             "phi0": phi0,
             "kappa0": kappa0,
             "nu": given.get("nu"),
+            "shares": tuple(map(dict, given["shares"])) if "shares" in given else None,
+            "drift": tuple(given["drift"]) if "drift" in given else None,
             "name": given.get("name"),
             "version": core.version(),
             "view": {2: "exposed", 3: "expected"}[core.view()],
@@ -183,8 +213,28 @@ def _again(given: Mapping[str, Any]) -> Model:
     return Model(**given)
 
 
+def _share_rows(shares: object) -> object:
+    """Convert rows of shares to what the core reads: exchange, coin, side and share."""
+    if not isinstance(shares, Iterable) or isinstance(shares, (str, bytes, Mapping)):
+        return shares
+    allowed = _core.Specification.allowed("shares")
+    rows = []
+    for place, row in enumerate(shares):
+        if not isinstance(row, Mapping) or not {"exchange", "coin", "share"} <= set(row):
+            raise BadQuery(f"shares: row {place}, {row!r}, is not allowed; allowed: {allowed}", parameter="shares")
+        share = row["share"]
+        if isinstance(share, bool) or not isinstance(share, Real) or not math.isfinite(share):
+            msg = f"shares: row {place}, the share {share!r} is not allowed; allowed: {allowed}"
+            raise BadQuery(msg, parameter="shares")
+        found = {"exchange": str(row["exchange"]).lower(), "coin": _core.coin(str(row["coin"])), "share": float(share)}
+        rows.append(found if row.get("side") is None else {**found, "side": str(row["side"]).upper()})
+    return rows
+
+
 def _plain(key: str, value: object) -> object:
     """Convert a parameter to JSON types; numpy scalars and arrays are allowed."""
+    if key == "shares" and isinstance(value, list):
+        return value
     if isinstance(value, str):
         if key == "name":
             return value

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
         HistoryGroup,
         HistoryRow,
         Instant,
+        Instants,
         OrderRow,
         Progress,
-        Window,
+        TotalsRange,
     )
     from .walk import OrderIterator
 
@@ -46,23 +47,59 @@ class RecordedQueries(Queries[Decimal]):
         """The source of this market, or that of a recording."""
         raise NotImplementedError
 
-    def overview(self, *, source: str | None = None, as_of: Instant | None = None) -> Record:
-        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
+    @overload
+    def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str | None = None,
+        as_of: Instant | None = None,
+    ) -> Record: ...
+    @overload
+    def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Record]: ...
+    def overview(
+        self,
+        *,
+        range: TotalsRange | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str | None = None,
+        as_of: Instants | None = None,
+    ) -> Record | Sequence[Record]:
+        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours, and of one more period.
 
         Parameters
         ----------
+        range : {"3d", "7d", "1M", "3M", "6M", "1y"}, optional
+            A longer range that ends now; the totals have its name as a further key. ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Needs ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: the key ``"period"`` has the orders from ``start`` (inclusive) to ``end`` (exclusive).
+            The end is *now*, included, by default, and the start 24 hours before the end. Need ``liqdata serve``.
         source : str, optional
             Only orders of this recording, such as ``"coinglass"`` (:func:`liqdata.record`).
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
-        Record
+        Record or sequence of Record
             A dict per window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (number of orders).
             Its keys are the window names in the reply; ``["1d"]`` also finds ``["24h"]``. A window that the service
-            omits is absent.
-            ``meta["covered_windows"]`` has the covered share of each window, if the service sends it.
+            omits is absent. ``range`` adds a key of its name, and ``start`` and ``end`` add the key ``"period"``.
+            ``meta["covered_windows"]`` has the covered share of each key, if the service sends it, and
+            ``meta["covered"]`` that of the last.
 
         Raises
         ------
@@ -75,22 +112,34 @@ class RecordedQueries(Queries[Decimal]):
         --------
         >>> import liqdata
         >>> market = liqdata.demo()
-        >>> list(market.overview())
-        ['1h', '4h', '12h', '24h']
+        >>> list(market.overview(range="7d"))
+        ['1h', '4h', '12h', '24h', '7d']
         """
-        return self._of(source).ask(record("overview", locals()))
+        return self._of(source).ask_at(record("overview", locals()))
 
     def coins(
-        self, range: Window = "24h", limit: int = 30, *, source: str | None = None, as_of: Instant | None = None
+        self,
+        range: TotalsRange = "24h",
+        limit: int = 30,
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[CoinRow]:
         """Coins by liquidated USD within a window, largest first.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
         limit : int
             Maximum number of rows, 1 to 200.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         source : str, optional
             Only orders of this recording, such as ``"coinglass"`` (:func:`liqdata.record`).
         as_of : int, datetime or str, optional
@@ -118,14 +167,25 @@ class RecordedQueries(Queries[Decimal]):
         return self._of(source).ask(rows("coins", locals()))
 
     def exchanges(
-        self, range: Window = "24h", *, source: str | None = None, as_of: Instant | None = None
+        self,
+        range: TotalsRange = "24h",
+        *,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str | None = None,
+        as_of: Instant | None = None,
     ) -> Rows[ExchangeRow]:
         """Liquidated USD per exchange within a window.
 
         Parameters
         ----------
-        range : {"1h", "4h", "12h", "24h"}
-            Rolling window that ends now; ``"1d"`` is ``"24h"``.
+        range : {"1h", "4h", "12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y"}
+            Rolling window that ends now; ``"1d"`` is ``"24h"``, ``"1w"`` is ``"7d"``, ``"1M"`` is 30 days, ``"3M"`` 90,
+            ``"6M"`` 180 and ``"1y"`` 365. Windows longer than 24 hours need ``liqdata serve``.
+        start, end : int, datetime, str or timedelta, optional
+            Instead of ``range``: only orders from ``start`` (inclusive) to ``end`` (exclusive). The end is *now*,
+            included, by default, and the start 24 hours before the end. A ``range`` other than the default is refused
+            with them. Need ``liqdata serve``.
         source : str, optional
             Only orders of this recording, such as ``"coinglass"`` (:func:`liqdata.record`).
         as_of : int, datetime or str, optional
@@ -258,10 +318,11 @@ class RecordedQueries(Queries[Decimal]):
         start: Bound | None = None,
         end: Bound | None = None,
         groups: bool = False,
+        oldest_first: bool = False,
         source: str | None = None,
         as_of: Instant | None = None,
     ) -> OrderIterator:
-        """Iterate over all orders, newest first, each exactly once.
+        """Iterate over all orders, newest first by default, each exactly once.
 
         Orders that arrive during the iteration do not disturb it. It yields the orders of the feed (the last 24 hours),
         then older orders if the service announces them, as ``liqdata serve`` of an archive does. With any other service
@@ -287,6 +348,9 @@ class RecordedQueries(Queries[Decimal]):
             Only orders with an event time from ``start`` (inclusive) to ``end`` (exclusive). Need ``liqdata serve``.
         groups : bool
             Add the column ``group_id``, as in :meth:`orders`. Needs ``liqdata serve``.
+        oldest_first : bool
+            Begin with the oldest order. A market of tables then reads all orders first, an archive one day at a time.
+            A client refuses it: a service gives its newest orders first.
         source : str, optional
             Only orders of this recording, such as ``"coinglass"`` (:func:`liqdata.record`).
         as_of : int, datetime or str, optional
@@ -325,6 +389,7 @@ class RecordedQueries(Queries[Decimal]):
         """
         return self._of(source).iter_orders(locals())
 
+    @overload
     def history(
         self,
         symbol: str | Iterable[str] | None = None,
@@ -338,7 +403,36 @@ class RecordedQueries(Queries[Decimal]):
         sparse: bool = False,
         source: str | None = None,
         as_of: Instant | None = None,
-    ) -> Rows[HistoryRow]:
+    ) -> Rows[HistoryRow]: ...
+    @overload
+    def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Bound | None = None,
+        end: Bound | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        sparse: bool = False,
+        source: str | None = None,
+        as_of: Iterable[Instant],
+    ) -> Sequence[Rows[HistoryRow]]: ...
+    def history(
+        self,
+        symbol: str | Iterable[str] | None = None,
+        *,
+        interval: str | timedelta | int = "1h",
+        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
+        start: Bound | None = None,
+        end: Bound | None = None,
+        exchange: str | None = None,
+        min_usd: float | Decimal | None = None,
+        sparse: bool = False,
+        source: str | None = None,
+        as_of: Instants | None = None,
+    ) -> Rows[HistoryRow] | Sequence[Rows[HistoryRow]]:
         """Liquidated USD per period and group.
 
         Needs ``liqdata serve``.
@@ -368,8 +462,9 @@ class RecordedQueries(Queries[Decimal]):
             Leave out periods without orders.
         source : str, optional
             Only orders of this recording, such as ``"coinglass"`` (:func:`liqdata.record`).
-        as_of : int, datetime or str, optional
-            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
+        as_of : int, datetime or str, or several of them, optional
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a sequence of answers in the same order. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -379,10 +474,12 @@ class RecordedQueries(Queries[Decimal]):
             ``covered``: the share of the period, within ``start`` and ``end``, in which the exchange was recorded
             without a known gap (the mean over exchanges). A table of orders covers the time between its first and its
             last row. Sorted by time, coin, symbol, exchange and side. Each group with an order has a row for every
-            period; totals have all periods even without an order. Amounts of a period without orders are zero if part
-            of it was covered, else ``None`` (missing in frames). Known orders count even where nothing was covered.
+            period; totals have all periods even without an order, and so have the coins that ``symbol`` names in rows
+            by coin alone. Amounts of a period without orders are zero if part of it was covered, else ``None``
+            (missing in frames). Known orders count even where nothing was covered.
             ``meta["covered"]`` is the covered share of the whole range, ``meta["data_from"]`` the instant from which
-            orders are known.
+            orders are known. Without ``start``, ``meta["range"]`` has the start and end of the 24 hours that were
+            taken.
 
         Raises
         ------
@@ -403,4 +500,4 @@ class RecordedQueries(Queries[Decimal]):
         >>> market.history("BTC", interval="4h", by="side").columns[:4]
         ['timestamp', 'side', 'long_usd', 'short_usd']
         """
-        return self._of(source).ask(rows("history", locals()))
+        return self._of(source).ask_at(rows("history", locals()))

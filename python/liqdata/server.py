@@ -7,10 +7,12 @@ import logging
 import math
 import os
 import re
+import selectors
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -144,11 +146,17 @@ class Server:
 
     def __init__(self, market: Market, host: str, port: int, settings: dict[str, object]) -> None:
         self.market = market
+        bridge, agents = _agents()
+        settings = {**settings, "agents": agents}
         self._core = _core.Server(market._source.open_core(), host, port, settings)  # noqa: SLF001 - the native half of the market
         ended = threading.Event()
-        # The thread does not reference the server: otherwise the server would never be garbage collected.
-        self._end = weakref.finalize(self, ended.set)
+        # The threads do not reference the server: otherwise the server would never be garbage collected.
+        self._end = weakref.finalize(self, _finish, ended, agents)
         threading.Thread(target=_deliver, args=(ended,), name="liqdata-logs", daemon=True).start()
+        if bridge is not None and agents is not None:
+            threading.Thread(
+                target=_answer_agents, args=(bridge, agents, market), name="liqdata-agents", daemon=True
+            ).start()
 
     @property
     def url(self) -> str:
@@ -176,6 +184,39 @@ class Server:
 
     def __repr__(self) -> str:
         return f"Server({self.url!r}{', closed' if self._core.closed else ''})"
+
+
+def _agents() -> tuple[_core.Bridge, _core.Agents] | tuple[None, None]:
+    """What passes the messages of agents, if this platform and the installed packages can answer them."""
+    if find_spec("mcp_types") is None:  # a part of the MCP SDK since its version 2
+        return None, None
+    try:
+        bridge = _core.Bridge()
+    except NotImplementedError:  # Windows
+        return None, None
+    return bridge, _core.Agents(bridge)
+
+
+def _finish(ended: threading.Event, agents: _core.Agents | None) -> None:
+    """End the threads of a server."""
+    ended.set()
+    if agents is not None:
+        agents.end()
+
+
+def _answer_agents(bridge: _core.Bridge, agents: _core.Agents, market: Market) -> None:
+    """Answer messages of agents until the server ends."""
+    # Importing the SDK takes a second, so the first message is awaited without it.
+    with selectors.DefaultSelector() as selector:
+        selector.register(bridge, selectors.EVENT_READ)
+        selector.select()
+    numbers = bridge.drain()
+    if numbers != [0]:
+        import asyncio
+
+        from .agents.over_http import answer_until_end
+
+        asyncio.run(answer_until_end(numbers, bridge, agents, market))
 
 
 def _deliver(ended: threading.Event) -> None:

@@ -81,6 +81,7 @@ __all__ = [
     "SeenPositionRow",
     "Side",
     "Span",
+    "TotalsRange",
     "TruthRow",
     "UndercountRow",
     "UndoRow",
@@ -104,6 +105,9 @@ Progress: TypeAlias = "bool | Callable[[int, int | None], object]"
 
 Window: TypeAlias = Literal["1h", "4h", "12h", "24h", "1d"]
 """Rolling window of a realised total; ``1d`` is ``24h``."""
+
+TotalsRange: TypeAlias = Literal["1h", "4h", "12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M", "1y"]
+"""Range of totals, rankings and coverage that ends now; ``1M`` is 30 days, ``3M`` 90, ``6M`` 180 and ``1y`` 365."""
 
 Sampling: TypeAlias = Literal["complete", "latest", "largest_of_side", "latest_or_largest", "unknown"]
 """Which liquidations an exchange publishes: all of them, or only the latest or the largest one of each interval."""
@@ -201,11 +205,24 @@ class WindowTotals(TypedDict):
 
 Overview = TypedDict(
     "Overview",
-    {"1h": WindowTotals, "4h": WindowTotals, "12h": WindowTotals, "24h": WindowTotals},
+    {
+        "1h": WindowTotals,
+        "4h": WindowTotals,
+        "12h": WindowTotals,
+        "24h": WindowTotals,
+        "3d": NotRequired[WindowTotals],
+        "7d": NotRequired[WindowTotals],
+        "1M": NotRequired[WindowTotals],
+        "3M": NotRequired[WindowTotals],
+        "6M": NotRequired[WindowTotals],
+        "1y": NotRequired[WindowTotals],
+        "period": NotRequired[WindowTotals],
+    },
 )
-Overview.__doc__ = """Keys of the totals of the four windows, which are a :class:`liqdata.Record`.
+Overview.__doc__ = """Keys of the totals of time ranges, which are a :class:`liqdata.Record`.
 
-Another service may omit windows; check with ``"1h" in answer``."""
+``range=`` adds one of the ranges that are longer than 24 hours, and ``start=`` or ``end=`` adds ``period``. Another
+service may omit windows; check with ``"1h" in answer``."""
 
 
 class CoinRow(TypedDict):
@@ -417,6 +434,23 @@ class TruthRow(TypedDict):
     ratio_2pct: float
     ratio_5pct: float
     ratio_10pct: float
+
+
+class ShareRow(TypedDict):
+    """Liquidatable share of an exchange, coin and side (:func:`liqdata.fit_shares`)."""
+
+    exchange: str
+    coin: str
+    side: Side
+    share: float
+    lower: float
+    upper: float
+    days: int
+    start: int
+    end: int
+    realised_usd: float
+    crossed_usd: float
+    ratio: float
 
 
 class ClusterRow(TypedDict):

@@ -527,6 +527,22 @@ def pages(page_of: Callable[[int], _core.Table], chunk: int, start: int | None, 
     return page
 
 
+def turned(following: Following) -> Following:
+    """The rows of a walk in the reverse order: the first call reads all of them."""
+    tables: list[_core.Table] | None = None
+
+    def table() -> _core.Table | None:
+        nonlocal tables
+        if tables is None:
+            tables = list(iter(following, None))
+        if not tables:
+            return None
+        last = tables.pop()
+        return last.slice(len(last) - 1, -1, len(last))
+
+    return table
+
+
 def _within(table: _core.Table, start: int | None, end: int | None) -> _core.Table:
     """The rows from ``start`` (inclusive) to ``end`` (exclusive) of a table sorted newest first."""
     ages = [-time for time in table.objects("timestamp", "decimal")]

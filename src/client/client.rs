@@ -40,7 +40,7 @@ use crate::net::{NoClient, retry_after};
 ///
 /// # async fn ask() -> Result<(), liqdata::client::Error> {
 /// let client = Client::new(Config::new("https://data.example")?)?;
-/// for row in client.send(&Coins::new("24h", 30)?).await? {
+/// for row in client.send(&Coins::new(Some("24h"), 30)?).await? {
 ///     println!("{} {}", row.coin, row.total_usd);
 /// }
 /// # Ok(())
@@ -473,7 +473,7 @@ mod tests {
             );
             let answer = client
                 .unwrap()
-                .send(&crate::contract::Coins::new("24h", 1).unwrap())
+                .send(&crate::contract::Coins::new(Some("24h"), 1).unwrap())
                 .await;
             match answer {
                 Ok(rows) => assert!(works && rows.is_empty()),

@@ -65,6 +65,44 @@ impl Arguments {
         Some(value.borrowed())
     }
 
+    /// Returns the arguments without `name` if it is given with its default and with one of `others`.
+    ///
+    /// Clients that are generated from a description send every default.
+    ///
+    /// # Errors
+    ///
+    /// [`BadQuery`] if another value is given together with one of `others`.
+    pub fn without_default(
+        &self,
+        name: &'static str,
+        default: &str,
+        others: &[&str],
+    ) -> Result<Self, BadQuery> {
+        let with = others
+            .iter()
+            .find_map(|other| Some((other, self.get(other)?)));
+        let (Some(given), Some((other, with))) = (self.get(name), with) else {
+            return Ok(self.clone());
+        };
+        if self.text(name) == Some(default) {
+            let rest = self.0.iter().filter(|(given, _)| given != name);
+            return Ok(Self(rest.cloned().collect()));
+        }
+        let text = |argument: Argument<'_>| match argument {
+            Argument::Text(text) => format!("{text:?}"),
+            other => format!("{other:?}"),
+        };
+        Err(BadQuery::new(
+            name,
+            format!(
+                "{} is given together with {other} = {}",
+                text(given),
+                text(with)
+            ),
+            format!("either {name}, or start and end"),
+        ))
+    }
+
     /// Returns the argument `name` if it was given as text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {

@@ -17,10 +17,10 @@ use crate::contract::reply::{EndpointReply, ReplyShape};
 /// ```
 /// use liqdata::contract::{Coins, Endpoint};
 ///
-/// let question = Coins::new("24h", 30)?;
+/// let question = Coins::new(Some("24h"), 30)?;
 /// assert_eq!(Coins::PATH, "/api/liquidations/coins");
 /// assert_eq!(question.to_query(), [("range", "24h".to_owned()), ("limit", "30".to_owned())]);
-/// assert_eq!(Coins::new("24h", 0).unwrap_err().parameter, "limit");
+/// assert_eq!(Coins::new(Some("24h"), 0).unwrap_err().parameter, "limit");
 /// # Ok::<(), liqdata::contract::BadQuery>(())
 /// ```
 pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
@@ -86,14 +86,15 @@ impl Serialize for EndpointEntry {
 /// Defines an endpoint and its [`EndpointEntry`].
 ///
 /// The macro creates the query type, its checks, and the conversion from and to a query string. A parameter is written
-/// `name: Rule = "default", "meaning";`, without the default if the parameter may be absent. Parameters marked
-/// `[extension]` come last, and `new` does not take them. The mark `; large` after the reply type says that replies may
+/// `name: Rule = "default", "meaning";`, without the default if the parameter may be absent. A parameter with
+/// `unless other` after its default excludes the parameter `other`, and has its default only if that is absent.
+/// Parameters marked `[extension]` come last, and `new` does not take them. The mark `; large` after the reply type says that replies may
 /// be large.
 macro_rules! endpoint {
     (
         $(#[$about:meta])*
         $endpoint:ident = $name:literal at $path:literal, $meaning:literal;
-        $($parameter:ident: $rule:ty $(= $default:literal)?, $means:literal;)*
+        $($parameter:ident: $rule:ty $(= $default:literal $(unless $($other:ident)or+)?)?, $means:literal;)*
         $([extension] $extension:ident: $extension_rule:ty $(= $usual:literal)?, $extension_means:literal;)*
         => $envelope:ident $reply:ty $(, decoded as $decoded:ty)? $(; $large:ident)?
     ) => {
@@ -147,11 +148,18 @@ macro_rules! endpoint {
             fn from_arguments(
                 _arguments: &$crate::contract::Arguments,
             ) -> Result<Self, $crate::contract::BadQuery> {
+                $($($(let _arguments = &_arguments.without_default(
+                    stringify!($parameter),
+                    $default,
+                    &[$(stringify!($other)),+],
+                )?;)?)?)*
                 let _asked = Self::new($(<$rule as $crate::contract::Rule>::raw(
                     stringify!($parameter),
                     _arguments
                         .get(stringify!($parameter))
-                        .or(endpoint!(@default $($default)?).map($crate::contract::Argument::Text)),
+                        .or(endpoint!(@default $($default)?)
+                            .filter(|_| true $($($(&& _arguments.get(stringify!($other)).is_none())+)?)?)
+                            .map($crate::contract::Argument::Text)),
                 )?),*)?;
                 Ok(Self {
                     $($parameter: _asked.$parameter,)*

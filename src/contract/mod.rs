@@ -14,6 +14,7 @@ mod envelope;
 mod estimates;
 mod extension;
 mod instant;
+mod llms;
 mod observations;
 mod openapi;
 mod parameter;
@@ -38,6 +39,7 @@ pub use estimates::maps::ModelVersion;
 pub use estimates::maxpain::Maxpain;
 pub use extension::Extension;
 pub use instant::{allowed_instants, read_instant};
+pub use llms::{LLMS, MCP, llms_text};
 pub use observations::bars::Bars;
 pub use observations::coverage::Coverage;
 pub use observations::gaps::Gaps;
@@ -47,14 +49,14 @@ pub use openapi::{OPENAPI, openapi};
 pub use parameter::text_of;
 pub use parameter::{
     EVERYWHERE, EXPLAINED, Exchange, ModelChoice, Offset, Parameter, RawModel, RowLimit, Rule,
-    specification,
+    Switch, specification,
 };
 pub use realised::cascades::{CascadeGap, Cascades};
 pub use realised::chart::Chart;
 pub use realised::coins::Coins;
 pub use realised::exchanges::Exchanges;
 pub use realised::history::History;
-pub use realised::history::{GroupBy, GroupColumn, Sparsity, SymbolList, UsdAmount};
+pub use realised::history::{GroupBy, GroupColumn, SymbolList, UsdAmount};
 pub use realised::largest::Largest;
 pub use realised::orders::Orders;
 pub use realised::overview::Overview;

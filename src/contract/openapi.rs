@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::endpoint::{Endpoint, EndpointEntry};
+use super::llms::{LLMS, MCP};
 use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
 use crate::contract::estimates::grid_bytes::{GRID_TYPE, GridValues};
 use crate::contract::realised::cascades::Cascades;
@@ -63,6 +64,7 @@ pub fn openapi(
     for (path, get) in pages(guarded) {
         paths.insert(path.to_owned(), json!({"get": named(get, &mut schemas)}));
     }
+    paths.insert(MCP.to_owned(), json!({"post": agents()}));
     named(refusal(), &mut schemas);
     schemas.insert("Explanation".to_owned(), explanation());
     let mut document = json!({
@@ -89,9 +91,11 @@ pub fn openapi(
         {
             components.insert("securitySchemes".to_owned(), scheme);
         }
-        // The page holds no data and needs no token; the index at the same path does. The probes say less without one.
-        for open in ["/paths/~1/get", "/paths/~1health/get", "/paths/~1ready/get"] {
-            if let Some(open) = document.pointer_mut(open)
+        // The page and the text for language models hold no data and need no token; the index at the path of the page
+        // does. The probes say less without one.
+        for open in ["", "health", "ready", "llms.txt"] {
+            let open = format!("/paths/~1{open}/get");
+            if let Some(open) = document.pointer_mut(&open)
                 && let Some(open) = open.as_object_mut()
             {
                 open.insert("security".to_owned(), json!([{}, {"token": []}]));
@@ -100,6 +104,8 @@ pub fn openapi(
         if let Some(document) = document.as_object_mut() {
             document.insert("security".to_owned(), json!([{"token": []}]));
         }
+    } else if let Some(document) = document.as_object_mut() {
+        document.insert("security".to_owned(), json!([]));
     }
     complete(&mut document);
     document
@@ -227,7 +233,7 @@ fn described(name: &str, meaning: &str, parameters: &[Value], content: &Value) -
     })
 }
 
-fn sentence(meaning: &str) -> String {
+pub(super) fn sentence(meaning: &str) -> String {
     let mut letters = meaning.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
@@ -369,8 +375,57 @@ fn responses() -> Value {
     Value::Object(document.collect())
 }
 
+/// Returns the description of the path for agents, which speak a protocol of their own.
+fn agents() -> Value {
+    let message = json!({"application/json": {"schema": {"type": "object"}}});
+    let refusal = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}});
+    let mut responses = Map::new();
+    responses.insert(
+        "200".to_owned(),
+        json!({"description": "The answer to a request.", "content": message}),
+    );
+    responses.insert(
+        "202".to_owned(),
+        json!({"description": "A notification was accepted."}),
+    );
+    // The body of these is an error of the protocol, or a refusal.
+    let of_protocol = [
+        (
+            "400",
+            "The message is not of the protocol, or of an unknown version.",
+        ),
+        ("404", "The method of the message is unknown."),
+    ];
+    for (status, _) in REFUSALS {
+        let document = format!("#/components/responses/{status}");
+        responses.insert(status.to_owned(), json!({"$ref": document}));
+    }
+    for (status, meaning) in [
+        ("403", "The origin of the web page is not allowed."),
+        ("413", "The message is too long."),
+        ("501", "The service answers no agents."),
+    ] {
+        responses.insert(
+            status.to_owned(),
+            json!({"description": meaning, "content": refusal}),
+        );
+    }
+    for (status, meaning) in of_protocol {
+        responses.insert(
+            status.to_owned(),
+            json!({"description": meaning, "content": message}),
+        );
+    }
+    json!({
+        "operationId": "mcp",
+        "summary": "Read-only tools for agents, by the Model Context Protocol (Streamable HTTP).",
+        "requestBody": {"required": true, "content": message},
+        "responses": responses,
+    })
+}
+
 /// Returns the descriptions of the pages about the service.
-fn pages(guarded: bool) -> [(&'static str, Value); 6] {
+fn pages(guarded: bool) -> [(&'static str, Value); 7] {
     let whole = || json!({"type": "integer"});
     // An integer that is null until the service has data.
     let maybe = || json!({"type": ["integer", "null"]});
@@ -448,6 +503,10 @@ fn pages(guarded: bool) -> [(&'static str, Value); 6] {
         (
             "/metrics",
             described("metrics", "numbers for Prometheus", &[], &text),
+        ),
+        (
+            LLMS,
+            described("llms", "this service, for language models", &[], &text),
         ),
         (
             OPENAPI,

@@ -330,6 +330,32 @@ texts! {
     }
 }
 
+/// A switch, which is off or on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// Off.
+    Off,
+    /// On.
+    On,
+}
+
+impl Vocabulary for Switch {
+    const ALL: &'static [Self] = &[Self::Off, Self::On];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Off => "0",
+            Self::On => "1",
+        }
+    }
+}
+
+impl Display for Switch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Returns all names and aliases of a vocabulary.
 fn spelled<V: Vocabulary>() -> Vec<&'static str> {
     let spelled = V::ALL

@@ -17,7 +17,7 @@ use crate::market::source::market_source::MarketSource;
 use crate::market::source::recordings::Recordings;
 use crate::market::source::replay::{ReplayClock, ReplaySource};
 use crate::market::source::tables::TableSource;
-use crate::model::{Millis, SimulatedFeeds, TimeRange};
+use crate::model::{Millis, PositionRow, SimulatedFeeds, TimeRange};
 
 impl Market {
     fn of(source: Arc<dyn MarketSource>, origin: impl Into<String>) -> Self {
@@ -49,14 +49,16 @@ impl Market {
         }
     }
 
-    /// Creates a market from simulated tables. `feeds` says how their orders were published and recorded.
+    /// Creates a market from simulated tables. `feeds` says how their orders were published and recorded, and `positions`
+    /// are the account positions that an exchange publishes.
     #[must_use]
     pub fn simulated(
         observations: Observations,
         feeds: SimulatedFeeds,
+        positions: Vec<PositionRow>,
         origin: impl Into<String>,
     ) -> Self {
-        let source = TableSource::simulated(observations, feeds);
+        let source = TableSource::simulated(observations, feeds, positions);
         Self {
             simulated: true,
             ..Self::of(Arc::new(source), origin)
@@ -70,12 +72,12 @@ impl Market {
     #[must_use]
     pub fn simulated_live(
         observations: Observations,
-        feeds: SimulatedFeeds,
+        (feeds, positions): (SimulatedFeeds, Vec<PositionRow>),
         start: Millis,
         clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
         origin: impl Into<String>,
     ) -> Self {
-        let fixed = Arc::new(TableSource::simulated(observations, feeds));
+        let fixed = Arc::new(TableSource::simulated(observations, feeds, positions));
         let place = Arc::clone(&fixed) as Arc<dyn MarketSource>;
         let moving = ReplaySource::of_observations(place, fixed.observations(), start, clock);
         Self {

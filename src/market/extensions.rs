@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use crate::contract::{self, BadQuery};
-use crate::engine::{self, CascadeQuestion, ObservedTables, TimelineQuestion};
+use crate::engine::{
+    self, CascadeQuestion, LargestQuestion, Observations, ObservedTables, TimelineQuestion,
+};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::market::Market;
 use crate::market::query::cascades::price;
 use crate::market::query::history;
 use crate::market::query::market_history::MarketHistory;
-use crate::market::query::market_query::{MarketQuery, QueryInputs, last, wanted};
+use crate::market::query::market_query::{MarketQuery, QueryInputs, wanted};
 use crate::market::query::order_pages;
 use crate::market::refusal::Refusal;
 use crate::market::revision::wall_clock;
@@ -18,8 +20,8 @@ use crate::market::source::recordings::RecordedQuestion;
 use crate::market::source::view_source::view_of;
 use crate::model::{
     Bar, CascadeRow, Coin, CoverageGap, GroupedOrder, MapRow, Millis, ObservedLiquidations,
-    ObservedOpenInterest, PeriodCoverage, PeriodLength, PeriodRow, PositionRow, TimeRange,
-    UndercountRow, VenueCoverage, Vocabulary, Window,
+    ObservedOpenInterest, Order, PeriodCoverage, PeriodLength, PeriodRow, PositionRow, TimeRange,
+    TotalsByWindow, UndercountRow, VenueCoverage, Vocabulary, Window,
 };
 
 impl Market {
@@ -38,6 +40,41 @@ impl Market {
     ) -> Result<Vec<VenueCoverage>, Refusal> {
         self.check_instant(as_of)?;
         self.source.coverage(as_of, window)
+    }
+
+    /// How completely each exchange's orders in `range` were recorded; outliers are not counted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`].
+    pub fn coverage_between(
+        &self,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.check_instant(as_of)?;
+        self.source.coverage_between(as_of, range)
+    }
+
+    /// The coverage of the time that the reply to `question` is about; `None` if the reply needs no coverage.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`].
+    pub fn coverage_of<E: MarketQuery>(
+        &self,
+        question: &E,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<VenueCoverage>>, Refusal> {
+        if let Some(window) = question.covered() {
+            return self.coverage(as_of, window).map(Some);
+        }
+        let now = self.now_at(as_of);
+        let Some(range) = question.covered_range(now) else {
+            return Ok(None);
+        };
+        let known = TimeRange::new(range.start, range.end.min(now.on(1)));
+        self.coverage_between(as_of, known).map(Some)
     }
 
     /// How much of the period of a question about realised orders is covered; `None` for other questions.
@@ -72,19 +109,24 @@ impl Market {
         period: TimeRange,
         (as_of, now): (Option<Millis>, Millis),
     ) -> Result<PeriodCoverage, Refusal> {
-        let data_from = self.source.orders_from()?.filter(|from| *from <= now);
+        let data_from = self.source.orders_from(as_of)?.filter(|from| *from <= now);
         // A range without a start begins with the data, and nothing is known after now.
         let period = TimeRange::new(
             period.lower_bound().or(data_from).unwrap_or(now),
             period.end.min(now.on(1)),
         );
-        let recorded = self.source.recorded(as_of, period)?;
+        let windows = question.windows(now);
+        let all = windows.iter().fold(period, |all, (_, range)| TimeRange {
+            start: all.start.min(range.start),
+            end: all.end.max(range.end),
+        });
+        let recorded = self.source.recorded(as_of, all)?;
         let share = |range| engine::covered_share(&recorded, range, question.exchange());
-        let windows = question.windows().iter();
         Ok(PeriodCoverage {
             covered: share(period),
             covered_windows: windows
-                .map(|window| (window.name().to_owned(), share(last(*window, now))))
+                .into_iter()
+                .map(|(key, range)| (key.to_owned(), share(range)))
                 .collect(),
             data_from,
         })
@@ -256,6 +298,38 @@ impl Market {
         self.source.rows()
     }
 
+    /// The first instant at which anything was observed; `None` if nothing was.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`].
+    pub fn first_observed(&self) -> Result<Option<Millis>, Refusal> {
+        self.source.first_observed()
+    }
+
+    /// A market of only the rows that were known by `at`, which becomes its *now*.
+    ///
+    /// An order is known once it was received, a bar and a period of totals once they closed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`], and if the market is an archive.
+    pub fn known_by(&self, at: Millis) -> Result<Self, Refusal> {
+        let (mut orders, mut bars, mut readings) = self.rows()?;
+        orders.retain(|row| row.order.timestamp.max(row.received_at.unwrap_or_default()) <= at);
+        bars.retain(|bar| bar.timestamp.on(bar.interval.unwrap_or_default()) <= at);
+        readings.retain(|reading| reading.timestamp <= at);
+        let mut totals = self.liquidations()?;
+        totals.retain(|row| row.timestamp.on(row.interval.unwrap_or_default()) <= at);
+        let observations = Observations::new(orders, bars, readings, Some(at))?;
+        let market = Self::fixed(observations.with_liquidations(totals)?, self.source());
+        Ok(if self.has_only_totals {
+            market.of_totals()
+        } else {
+            market
+        })
+    }
+
     /// The liquidated totals by period of a market that was made from such totals; empty for other markets.
     ///
     /// # Errors
@@ -310,6 +384,20 @@ impl MarketHistory for Market {
         }
     }
 
+    fn overview(&self, as_of: Option<Millis>) -> Result<TotalsByWindow, Refusal> {
+        self.check_instant(as_of)?;
+        view_of(&*self.source, as_of, None, engine::overview)
+    }
+
+    fn largest(
+        &self,
+        asked: &Arc<LargestQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Order>, Refusal> {
+        self.check_instant(as_of)?;
+        self.source.largest(asked, as_of)
+    }
+
     fn timeline(
         &self,
         asked: &Arc<TimelineQuestion>,
@@ -361,6 +449,14 @@ impl MarketHistory for Market {
         let mut venues = self.coverage(as_of, window)?;
         self.source.count_outliers(as_of, window, &mut venues)?;
         Ok(venues)
+    }
+
+    fn coverage_between(
+        &self,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.coverage_between(as_of, range)
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {

@@ -26,7 +26,7 @@ use crate::model::{CoverageGap, Millis};
 ///
 /// let observations = Observations::new(Vec::new(), Vec::new(), Vec::new(), None)?;
 /// let market = Market::fixed(observations, "empty tables");
-/// let answered = market.answer(&Overview, None)?;
+/// let answered = market.answer(&Overview::default(), None)?;
 /// assert!(answered.reply.present().all(|(_, totals)| totals.cnt == 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

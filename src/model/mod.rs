@@ -32,6 +32,9 @@ pub use estimate::liquidation_map::{
 pub use estimate::map_cluster::MapCluster;
 pub use estimate::max_pain::{Cluster, MaxPain, Pain};
 pub use estimate::opened::Opened;
+pub use estimate::shares::{
+    ExchangeShare, LiquidatableShare, MEASURED_SHARES, MeasuredShare, coins_with_shares, shares_of,
+};
 pub use estimate::span::{
     ColumnUsd, DISTANCES, PriceBound, RangesWithin, ShownPrices, SideUsd, Span, Within,
 };
@@ -45,7 +48,7 @@ pub use orders::order::Order;
 pub use orders::order_batch::{FiledColumns, FiledOrders, Numbered};
 pub use orders::order_brief::OrderBrief;
 pub use orders::order_columns::OrderColumns;
-pub use rows::bar::{Bar, ClosedBar, EarlierBar, OpenInterest};
+pub use rows::bar::{Bar, ClosedBar, EarlierBar, OpenInterest, RunningBar};
 pub use rows::cascade::CascadeRow;
 pub use rows::chart::ChartRow;
 pub use rows::observation::{
@@ -77,7 +80,7 @@ pub use text::interner::{Interner, Listings, count};
 pub use text::label_column::Labels;
 pub use text::truncation::shortened;
 pub use time::iso8601::read_span;
-pub use time::millis::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
+pub use time::millis::{HeatmapRange, MapRange, Millis, TotalsRange, Vocabulary, Window};
 pub use time::period_length::PeriodLength;
 pub use time::time_range::{TimeBound, TimeRange};
 pub use time::time_unit::TimeUnit;

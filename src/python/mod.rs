@@ -83,6 +83,8 @@ mod _core {
     #[pymodule_export]
     use crate::python::runtime::logs::deliver_logs;
     #[pymodule_export]
+    use crate::python::sources::agents::{AgentMessage, Agents};
+    #[pymodule_export]
     use crate::python::sources::client::Client;
     #[pymodule_export]
     use crate::python::sources::market::Market;

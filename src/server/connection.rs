@@ -11,7 +11,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
-use axum::http::{HeaderValue, Request, Response, StatusCode};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use axum::response::IntoResponse;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
@@ -22,11 +22,12 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutWriter;
+use tokio_rustls::server::TlsStream;
 use tower::ServiceExt;
 
 use super::reject::Rejection;
 use super::router::{NOW, SIMULATED};
-use crate::contract::RefusedBody;
+use crate::contract::{ENDPOINTS, EXTENSIONS, LLMS, MCP, RefusedBody, llms_text};
 use crate::server::access::guard::{Access, Guarded};
 use crate::server::access::peers::{PeerCount, Peers};
 use crate::server::access::tls::Tls;
@@ -34,6 +35,7 @@ use crate::server::admission::backpressure::UnreadBytes;
 use crate::server::admission::connection_slots::{Answering, Connection, SlotGuard};
 use crate::server::admission::limits::Limits;
 use crate::server::admission::stream_slots::StreamSlots;
+use crate::server::answers::agent_calls::Agents;
 use crate::server::answers::page_files::page_file;
 use crate::server::answers::response::{DAMAGED, sign};
 use crate::server::answers::validator::REVALIDATE;
@@ -56,6 +58,8 @@ pub(crate) struct ServerState {
     pub(crate) access_log: bool,
     /// Whether the live page is served at `/`.
     pub(crate) page: bool,
+    /// What answers `/mcp`.
+    pub(crate) agents: Option<Agents>,
     pub(crate) peers: Peers,
     pub(crate) streams: StreamSlots,
     pub(crate) traffic: Arc<Traffic>,
@@ -67,6 +71,7 @@ impl ServerState {
     async fn answer(
         &self,
         peer: IpAddr,
+        seat: &Connection,
         mut request: Request<Incoming>,
     ) -> (Response<Body>, Option<PeerCount>) {
         let began = Instant::now();
@@ -74,7 +79,13 @@ impl ServerState {
         if path == METRICS {
             request.extensions_mut().insert(Arc::clone(&self.traffic));
         }
-        let answered = self.admitted(peer, request).await;
+        let of_agents = path == MCP;
+        seat.watch(of_agents);
+        let answered = tokio::select! {
+            biased;
+            answered = self.admitted(peer, request) => answered,
+            () = seat.hung_up(), if of_agents => (signed(Rejection::HungUp.into_response()), None),
+        };
         let status = answered.0.status().as_u16();
         self.traffic.note(&path, status, began.elapsed());
         answered
@@ -90,6 +101,7 @@ impl ServerState {
             return (signed(rejection.into_response()), None);
         }
         let page = self.page.then(|| page_file(&request)).flatten();
+        let page = page.or_else(|| self.llms(&request));
         let probe = PROBES.contains(&request.uri().path())
             && !request.headers().contains_key(AUTHORIZATION);
         let open = page.is_some() || probe;
@@ -103,6 +115,11 @@ impl ServerState {
         }
         if !self.access.is_open() {
             request.extensions_mut().insert(Guarded);
+        }
+        if request.uri().path() == MCP
+            && let Some(agents) = &self.agents
+        {
+            request.extensions_mut().insert(agents.clone());
         }
         let client = self.peers.client_of(peer, request.headers());
         if let Err(rejection) = self.unread.check(client) {
@@ -132,6 +149,20 @@ impl ServerState {
         }
         passed.add_headers(response.headers_mut());
         (response, under_way)
+    }
+
+    /// The text for language models. It contains no data, so it needs no token.
+    fn llms<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        if !is_read || request.uri().path() != LLMS {
+            return None;
+        }
+        let guarded = !self.access.is_open();
+        let version = env!("CARGO_PKG_VERSION");
+        let text = llms_text(version, ENDPOINTS, EXTENSIONS, guarded, self.page);
+        let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+        let headers = [(CONTENT_TYPE, kind), (CACHE_CONTROL, REVALIDATE)];
+        Some(signed((headers, text).into_response()))
     }
 }
 
@@ -163,7 +194,29 @@ pub(crate) async fn serve(
     drop(slot);
 }
 
-async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+/// A stream that says, without reading from it, whether its peer sends nothing more.
+trait Ends: AsyncRead + AsyncWrite + Send + Unpin + 'static {
+    /// Is ready once the peer has closed its side and everything before that was read.
+    fn poll_ended(&self, context: &mut Context<'_>) -> Poll<()>;
+}
+
+impl Ends for TcpStream {
+    fn poll_ended(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut next = [0];
+        match self.poll_peek(context, &mut ReadBuf::new(&mut next)) {
+            Poll::Ready(Ok(0) | Err(_)) => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    }
+}
+
+impl Ends for TlsStream<TcpStream> {
+    fn poll_ended(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.get_ref().0.poll_ended(context)
+    }
+}
+
+async fn talk<S: Ends>(
     state: Arc<ServerState>,
     stream: S,
     peer: IpAddr,
@@ -174,14 +227,14 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     let theirs = Arc::clone(seat);
     let service = service_fn(move |request: Request<Incoming>| {
         let answering = theirs.answering();
-        let state = Arc::clone(&state);
+        let (state, theirs) = (Arc::clone(&state), Arc::clone(&theirs));
         async move {
             let client = state.peers.client_of(peer, request.headers());
             let unread = Arc::clone(&state.unread);
             let noted = state
                 .access_log
                 .then(|| AccessLogLine::of(&state, peer, &request));
-            let (response, under_way) = state.answer(peer, request).await;
+            let (response, under_way) = state.answer(peer, &theirs, request).await;
             if let Some(noted) = noted {
                 noted.log(&response);
             }
@@ -373,7 +426,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TrackedStream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for TrackedStream<S> {
+impl<S: Ends> AsyncWrite for TrackedStream<Pin<Box<TimeoutWriter<S>>>> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -395,10 +448,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TrackedStream<S> {
     }
 
     /// hyper flushes once all output is written, so a completed flush is reported to the slot.
+    ///
+    /// It also flushes while it waits for an answer, when it reads nothing: only this sees that the client has gone.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         if flushed.is_ready() {
             self.seat.sent();
+        }
+        if self.seat.is_watched() && self.stream.get_ref().poll_ended(context).is_ready() {
+            self.seat.hang_up();
         }
         flushed
     }

@@ -22,6 +22,7 @@ use crate::server::admission::backpressure::UnreadBytes;
 use crate::server::admission::connection_slots::ConnectionSlots;
 use crate::server::admission::limits::Limits;
 use crate::server::admission::stream_slots::StreamSlots;
+use crate::server::answers::agent_calls::Agents;
 use crate::server::metrics::traffic::Traffic;
 
 /// Maximum number of connections beyond the limit that receive a refusal at a time. Further ones are closed without
@@ -58,6 +59,8 @@ pub struct ServerSettings {
     pub access_log: bool,
     /// Whether the live page is served at `/`. Otherwise `/` is the list of the endpoints.
     pub page: bool,
+    /// What answers `/mcp`. `None` refuses agents.
+    pub agents: Option<Agents>,
 }
 
 /// Serves `router` on `listener` with the default [`ServerSettings`] until `shutdown` completes.
@@ -117,6 +120,7 @@ pub async fn run_with(
         trusted_proxies,
         access_log,
         page,
+        agents,
     } = settings;
     limits.validate()?;
     let local = listener.local_addr()?.ip().to_canonical().is_loopback();
@@ -133,6 +137,7 @@ pub async fn run_with(
         tls,
         access_log,
         page,
+        agents,
         peers: Peers::new(trusted_proxies, limits.per_peer),
         streams: StreamSlots::new(&limits, Arc::clone(&free_streams), tokens, stopping.clone()),
         unread: UnreadBytes::new(limits.answer_memory / OF_ONE_PEER),

@@ -13,6 +13,9 @@ use crate::model::CoverageGap;
 /// The methods that every path accepts, for error messages and the `Allow` header.
 const METHODS: &str = "GET, HEAD";
 
+/// The method of the path for agents.
+const POST: &str = "POST";
+
 /// The message for an internal error.
 const DEFECT: &str =
     "the server failed to answer; this is a defect of the server, not of the request";
@@ -36,6 +39,35 @@ pub enum Rejection {
         /// Method of the request.
         method: Method,
     },
+    /// The method is not POST, on the path for agents.
+    #[error("{method} is not allowed here; allowed: {POST}")]
+    OnlyPost {
+        /// Method of the request.
+        method: Method,
+    },
+    /// A web page of an origin that is not allowed asks as an agent.
+    #[error(
+        "{origin:?} may not ask as an agent; allowed: no Origin, the server's own, and those given with \
+         serve(origins=...) or --origin"
+    )]
+    ForeignOrigin {
+        /// Origin of the request.
+        origin: String,
+    },
+    /// A message of an agent is too long.
+    #[error("the message is {length} bytes long; allowed: {allowed}")]
+    MessageTooLong {
+        /// Length of the body in bytes.
+        length: usize,
+        /// Maximum length in bytes.
+        allowed: usize,
+    },
+    /// No program answers agents.
+    #[error("this server answers no agents; liqdata serve with pip install \"liqdata[mcp]\" does")]
+    NoAgents,
+    /// The client of an agent's message closed its connection before the answer.
+    #[error("the connection was closed before the answer; the message is cancelled")]
+    HungUp,
     /// The client accepts none of the encodings that the server supports.
     #[error("no encoding of the answer is acceptable; available: gzip, zstd and identity")]
     NotAcceptable,
@@ -193,6 +225,11 @@ impl Rejection {
             Self::Refused(refusal) => (status(refusal.code), None),
             Self::NoSuchPath { .. } => (StatusCode::NOT_FOUND, None),
             Self::ReadOnly { .. } => (StatusCode::METHOD_NOT_ALLOWED, Some((ALLOW, METHODS))),
+            Self::OnlyPost { .. } => (StatusCode::METHOD_NOT_ALLOWED, Some((ALLOW, POST))),
+            Self::ForeignOrigin { .. } => (StatusCode::FORBIDDEN, None),
+            Self::MessageTooLong { .. } => (StatusCode::PAYLOAD_TOO_LARGE, None),
+            Self::NoAgents => (StatusCode::NOT_IMPLEMENTED, None),
+            Self::HungUp => (StatusCode::BAD_REQUEST, None),
             Self::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, None),
             Self::QueryTooLong { .. } => (StatusCode::URI_TOO_LONG, None),
             Self::HeadersTooLong { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, None),

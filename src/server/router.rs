@@ -10,7 +10,7 @@ use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, VARY}
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use futures_util::FutureExt;
 use hyper::body::Body as HttpBody;
 use tokio::runtime::Handle;
@@ -20,10 +20,11 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 
 use super::reject::Rejection;
 use super::shared::{Lane, PageState};
-use crate::contract::{self, ENDPOINTS, EXTENSIONS, OPENAPI, Stream, openapi};
+use crate::contract::{self, ENDPOINTS, EXTENSIONS, MCP, OPENAPI, Stream, openapi};
 use crate::market::{EndpointVisitor, Market, MarketQuery, every_endpoint};
 use crate::server::access::guard::Guarded;
 use crate::server::admission::limits::Limits;
+use crate::server::answers::agent_calls::{answer_agent, only_post};
 use crate::server::answers::answer_cache::CacheKey;
 use crate::server::answers::event_stream::follow;
 use crate::server::answers::index::{Health, Index, Readiness};
@@ -43,7 +44,7 @@ pub(crate) const SIMULATED: HeaderName = HeaderName::from_static(contract::SIMUL
 /// Creates the router that serves `market`.
 ///
 /// It has the ten endpoints of the API and their extensions, the event stream, `/api` (and `/`), `/health`, `/ready`
-/// and `/metrics`. The router performs no network I/O. Blocking threads compute the answers. Slow answers have a
+/// and `/metrics`. `/mcp` needs [`Agents`](super::Agents). The router performs no network I/O. Blocking threads compute the answers. Slow answers have a
 /// separate concurrency limit.
 pub fn router(market: Arc<Market>) -> Router {
     routes(PageState::new(market))
@@ -72,6 +73,7 @@ pub(crate) fn pages(shared: PageState) -> Router {
         .route("/health", get(health))
         .route("/ready", get(readiness))
         .route("/metrics", get(metrics))
+        .route(MCP, post(answer_agent).fallback(only_post))
         .fallback(no_such_path)
         .method_not_allowed_fallback(read_only)
         .layer(from_fn(mark_identity_refused))

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::reject::Rejection;
-use crate::market::{Market, run_blocking};
-use crate::server::admission::history_limit::HistoryLimit;
+use crate::market::{Market, Refusal, run_blocking};
+use crate::server::admission::history_limit::{HistoryLimit, Ticket};
 use crate::server::admission::limits::Limits;
 use crate::server::admission::memory::Memory;
 use crate::server::answers::answer_cache::Encoded;
@@ -42,6 +42,13 @@ pub(crate) enum Lane {
     Slow,
     /// Historical queries: as of an instant, or about a time range.
     History,
+}
+
+/// The right to compute an answer elsewhere, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct AnswerPermit {
+    _room: OwnedSemaphorePermit,
+    _ticket: Option<Ticket>,
 }
 
 /// State of every handler.
@@ -133,6 +140,21 @@ impl PageState {
             work(market)
         };
         self.compute(lane, work).await
+    }
+
+    /// Waits until the lane permits another answer. Refuses as [`PageState::make`] does.
+    pub(crate) async fn place(&self, lane: Lane) -> Result<AnswerPermit, Rejection> {
+        self.memory.check()?;
+        let (workers, ticket) = match lane {
+            Lane::Quick => (&self.quick, None),
+            Lane::Slow => (&self.slow, None),
+            Lane::History => (&self.past.workers, Some(self.past.enter()?)),
+        };
+        let room = Arc::clone(workers).acquire_owned().await;
+        Ok(AnswerPermit {
+            _room: room.map_err(Refusal::defect)?,
+            _ticket: ticket,
+        })
     }
 
     /// Waits until the lane permits another answer, then runs `work` on a blocking thread.

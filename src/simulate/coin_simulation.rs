@@ -8,6 +8,7 @@ use super::price_path::{
     BARS, BarShocks, FINE, INTERVAL, MINUTE_STEPS, PriceProcess, STEPS, VolatilityProcess, WARM_UP,
     exponential, normal,
 };
+use super::published_positions::PublishedPositions;
 use super::traders::{self, Habits, Plan};
 use crate::model::{Bar, Millis, Side};
 
@@ -49,6 +50,8 @@ pub(super) struct CoinSimulation {
     pub(super) liquidations: Vec<Liquidation>,
     /// The position book at the end of the simulation.
     pub(super) book: PositionBook,
+    /// The published positions at the instant up to which the market is simulated.
+    pub(super) published: PublishedPositions,
 }
 
 /// A bar that is still being built; prices are in ticks and volume in lots.
@@ -82,6 +85,7 @@ impl CoinSimulation {
             open_interest: Vec::with_capacity(BARS + 1),
             liquidations: Vec::new(),
             book: PositionBook::new(market.len()),
+            published: PublishedPositions::default(),
         };
         let mut last = coin.ticks(coin.start);
         let mut wait = exponential(rng);
@@ -139,12 +143,31 @@ impl CoinSimulation {
                 history.open_interest.push(history.open_lots());
             }
             parts.clear();
+            if number + 1 == WARM_UP + BARS {
+                history.published = history.published_at(end, coin.price(last));
+            }
             if !goes_on() {
                 break;
             }
         }
         history.book.finish();
         history
+    }
+
+    /// The open positions of traders on exchanges that publish them.
+    fn published_at(&self, at: Millis, price: f64) -> PublishedPositions {
+        let open = self.book.open().filter_map(|position| {
+            let venue = VENUES.get(position.venue)?;
+            venue
+                .shows_positions
+                .then_some((venue.name, position.terms))
+        });
+        PublishedPositions {
+            at,
+            price,
+            open: open.collect(),
+            lots: self.open_lots().iter().sum(),
+        }
     }
 
     /// Opens a position for a new trader; returns its lots.

@@ -23,6 +23,8 @@ pub(super) struct SimulatedVenue {
     pub(super) is_sampled: bool,
     /// Whether the recording of its feed has a gap.
     pub(super) has_gap: bool,
+    /// Whether the positions of its traders are published.
+    pub(super) shows_positions: bool,
 }
 
 /// Number of exchanges.
@@ -37,6 +39,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
         thousands: true,
         is_sampled: true,
         has_gap: false,
+        shows_positions: false,
     },
     SimulatedVenue {
         name: "bybit",
@@ -45,6 +48,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
         thousands: true,
         is_sampled: false,
         has_gap: false,
+        shows_positions: false,
     },
     SimulatedVenue {
         name: "okx",
@@ -53,6 +57,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
         thousands: false,
         is_sampled: false,
         has_gap: true,
+        shows_positions: false,
     },
     SimulatedVenue {
         name: "bitget",
@@ -61,6 +66,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
         thousands: false,
         is_sampled: false,
         has_gap: false,
+        shows_positions: true,
     },
     SimulatedVenue {
         name: "gate",
@@ -69,6 +75,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
         thousands: false,
         is_sampled: false,
         has_gap: false,
+        shows_positions: false,
     },
 ];
 

@@ -12,8 +12,8 @@
 //! in every bar, so it is never liquidated. Open interest is the sum of all positions on one side, including that of
 //! the market maker.
 //!
-//! One exchange publishes only the largest liquidation of each symbol and second, and the recording of another one has
-//! a gap.
+//! One exchange publishes only the largest liquidation of each symbol and second, the recording of another one has a
+//! gap, and a third publishes the open positions of its traders.
 //!
 //! The mark price equals the traded price. It moves along a straight line in each step of half a minute, so the instant
 //! at which it reaches a price is exact. The simulation starts ten days before the first returned bar, so that
@@ -23,6 +23,7 @@ mod coin_simulation;
 mod coins;
 mod position_book;
 mod price_path;
+mod published_positions;
 mod traders;
 
 use std::panic::resume_unwind;
@@ -33,7 +34,7 @@ use rust_decimal::Decimal;
 
 use crate::model::{
     CoverageGap, GapState, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order,
-    Position, Sampling, Side, SimulatedFeeds, liquidation_price,
+    Position, PositionRow, Sampling, Side, SimulatedFeeds, liquidation_price,
 };
 use coin_simulation::{CoinSimulation, Liquidation, span};
 use coins::{COINS, SimulatedCoin, SimulatedVenue, VENUE_COUNT, VENUES, nearest};
@@ -67,6 +68,9 @@ pub struct Simulation {
     /// Open positions at the last close. For each coin, the positions of traders, oldest first, precede those of the
     /// market makers.
     pub positions: Vec<Position>,
+    /// The account positions that one exchange publishes: a part of the open positions at `now` rounded down to five
+    /// minutes.
+    pub published: Vec<PositionRow>,
     /// The exchanges that leave out liquidations, and the gaps in the recording.
     pub feeds: SimulatedFeeds,
 }
@@ -227,6 +231,7 @@ fn observed(histories: &[CoinSimulation], now: Millis) -> Simulation {
         bars: Vec::with_capacity(bars),
         open_interest: Vec::with_capacity(readings * VENUES.len()),
         positions: Vec::new(),
+        published: Vec::new(),
         feeds,
     };
     for history in histories {
@@ -235,6 +240,7 @@ fn observed(histories: &[CoinSimulation], now: Millis) -> Simulation {
             publish(&coin, liquidation, &mut simulation.orders);
         }
         hold(history, &mut simulation.positions);
+        simulation.published.extend(history.published.rows(&coin));
         for (place, lots) in history.open_interest.iter().enumerate() {
             let timestamp = first.on(span(place));
             let readings = VENUES.iter().zip(lots);

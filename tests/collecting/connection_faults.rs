@@ -502,7 +502,7 @@ async fn an_order_with_an_absurd_value_is_rejected_and_breaks_no_answer() {
     collecting.stop().await;
     assert_stored(&archive, &happened);
     let market = Market::open(&archive, None).unwrap();
-    let answered = market.answer(&Overview, None).unwrap();
+    let answered = market.answer(&Overview::default(), None).unwrap();
     assert!(answered.reply.present().all(|(_, totals)| totals.cnt == 4));
     let quarantined = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     assert_eq!(quarantined.lines().count(), 3, "{quarantined}");

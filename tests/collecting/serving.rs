@@ -121,7 +121,7 @@ async fn collected_orders_are_streamed_and_counted_at_once() {
         let wanted: BTreeSet<Seen> = truths.iter().map(happened).collect();
         assert_eq!(received, wanted);
         // Streamed orders are counted in the next answer.
-        let overview = client.send(&Overview).await.unwrap();
+        let overview = client.send(&Overview::default()).await.unwrap();
         assert_eq!(counted(&overview), u64::try_from(truths.len()).unwrap());
     }
     println!("streamed after {slowest:?} at most");

@@ -102,7 +102,9 @@ fn keep_alive(_: usize, mut stream: TcpStream) -> Option<TcpStream> {
 
 fn ask(client: &Client) -> Result<(), Error> {
     let caller = client.blocking().unwrap();
-    let outcome = caller.block_on(caller.client().send(&Overview)).unwrap();
+    let outcome = caller
+        .block_on(caller.client().send(&Overview::default()))
+        .unwrap();
     caller.leave();
     outcome.map(drop)
 }
@@ -148,7 +150,8 @@ fn a_cancelled_call_closes_its_connection() {
     let caller = client.blocking().unwrap();
     let given_up = caller
         .block_on(async {
-            let work = caller.client().send(&Overview);
+            let asked = Overview::default();
+            let work = caller.client().send(&asked);
             tokio::time::timeout(Duration::from_millis(50), work).await
         })
         .unwrap();
@@ -172,7 +175,9 @@ fn a_failed_call_leaves_no_partial_answer_on_its_connection() {
     let config = Config::new(&format!("http://{}", service.at)).unwrap();
     let client = Client::new(config.max_body(1 << 20).unwrap()).unwrap();
     let caller = client.blocking().unwrap();
-    let outcome = caller.block_on(caller.client().send(&Overview)).unwrap();
+    let outcome = caller
+        .block_on(caller.client().send(&Overview::default()))
+        .unwrap();
     assert!(matches!(outcome, Err(Error::UnexpectedReply { .. })));
     caller.settle().unwrap();
     caller.leave();

@@ -12,7 +12,7 @@ use liqdata::client::{
 };
 use liqdata::contract::decode::{self, DecodeError, Matrix, Reading};
 use liqdata::contract::{self, BadQuery, Coins, Heatmap, Liqmap, Orders, RawModel, Stream};
-use liqdata::model::{CoinTotals, EstimateLabels, HeatmapGrid, HeatmapRange, Millis, Window};
+use liqdata::model::{CoinTotals, EstimateLabels, HeatmapGrid, HeatmapRange, Millis, TotalsRange};
 use serde::Deserialize;
 
 /// Sums in thousands of USD, cells as columns of `[x, y, value]`, and an envelope of its own.
@@ -39,11 +39,11 @@ impl Dialect for Tiny {
             })
         };
         let period = match question.range {
-            Window::H24 => "1d",
+            Some(TotalsRange::H24) => "1d",
             other => {
                 return Err(BadQuery::new(
                     "range",
-                    format!("{other} is not kept"),
+                    format!("{other:?} is not kept"),
                     "24h",
                 ));
             }
@@ -218,7 +218,7 @@ async fn a_heatmap_of_columns_is_requested_and_converted() {
 #[tokio::test]
 async fn rows_in_other_units_are_converted() {
     let body = r#"{"code": "0", "data": [{"base": "BTC", "long": "1.5", "short": 2}]}"#;
-    let question = Coins::new("24h", 1).unwrap();
+    let question = Coins::new(Some("24h"), 1).unwrap();
     let (rows, (target, _)) = ask("200 OK", body, async |client: Client| {
         client.send(&question).await
     })
@@ -231,7 +231,7 @@ async fn rows_in_other_units_are_converted() {
 #[tokio::test]
 async fn a_refusal_is_found_in_its_own_envelope_under_any_status() {
     let body = r#"{"code": "40001", "msg": "no such plan"}"#;
-    let question = Coins::new("24h", 1).unwrap();
+    let question = Coins::new(Some("24h"), 1).unwrap();
     for (status, said) in [
         ("200 OK", "refused /v9/coin-list: no such plan (40001)"),
         (
@@ -302,7 +302,7 @@ async fn an_unsupported_query_is_refused_without_a_request() {
     );
     let refusal = refused(
         client()
-            .send(&Coins::new("1h", 1).unwrap())
+            .send(&Coins::new(Some("1h"), 1).unwrap())
             .await
             .unwrap_err(),
     );

@@ -203,7 +203,7 @@ fn silence() -> Act {
 }
 
 fn question() -> Coins {
-    Coins::new("24h", 30).unwrap()
+    Coins::new(Some("24h"), 30).unwrap()
 }
 
 async fn ask(config: Config) -> Result<usize, Error> {
@@ -1053,7 +1053,7 @@ async fn the_answer_to_another_question_is_damage() {
 async fn endpoints_go_to_their_own_paths() {
     let service = Service::acts(vec![status("404 Not Found")]).await;
     let client = Client::new(service.config()).unwrap();
-    let _ = client.send(&Overview).await;
+    let _ = client.send(&Overview::default()).await;
     let _ = client.send(&Chart::new("BTCUSDT").unwrap()).await;
     let requests = service.requests();
     assert!(requests[0].starts_with("GET /api/liquidations/overview HTTP/1.1"));

@@ -117,17 +117,26 @@ fn any_labels() -> impl Strategy<Value = EstimateLabels> {
     let units = prop::option::of(prop::sample::select(Units::ALL));
     let view = prop::option::of(prop::sample::select(EstimateView::ALL));
     let served_by = prop::option::of(("[a-z]{1,8}", millis()));
-    (units, view, prop::option::of(any::<bool>()), served_by).prop_map(
-        |(units, view, simulated, served_by)| EstimateLabels {
-            units,
-            view,
-            simulated,
-            served_by: served_by.map(|(source, recorded_at)| ServedBy {
-                source,
-                recorded_at: Millis(recorded_at),
-            }),
-        },
+    let of_price = prop::option::of(millis());
+    (
+        units,
+        view,
+        prop::option::of(any::<bool>()),
+        served_by,
+        of_price,
     )
+        .prop_map(
+            |(units, view, simulated, served_by, price_at)| EstimateLabels {
+                units,
+                view,
+                simulated,
+                served_by: served_by.map(|(source, recorded_at)| ServedBy {
+                    source,
+                    recorded_at: Millis(recorded_at),
+                }),
+                price_at: price_at.map(Millis),
+            },
+        )
 }
 
 fn any_side_usd() -> impl Strategy<Value = SideUsd> {

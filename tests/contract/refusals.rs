@@ -60,7 +60,7 @@ fn a_whole_answer_that_says_success_false_is_a_refusal() {
 
 #[test]
 fn our_own_refusals_are_read_as_refusals() {
-    let refusal = Coins::new("24h", 0).unwrap_err();
+    let refusal = Coins::new(Some("24h"), 0).unwrap_err();
     let body = serde_json::to_vec(&RefusedBody::from(&refusal)).unwrap();
     let message = "0 is out of bounds".to_owned();
     assert_eq!(ask("coins", &body), Ok(Reading::Refused { message }));

@@ -56,6 +56,7 @@ fn market() -> Arc<Market> {
         Arc::new(Market::simulated(
             observations.unwrap(),
             feeds,
+            simulation.published,
             "a simulation",
         ))
     });
@@ -128,17 +129,17 @@ fn names<V: Vocabulary>() -> Vec<&'static str> {
 async fn realised_totals_arrive_unchanged() {
     let server = Server::start().await;
     let client = server.client();
-    let overview = same(&client, Overview).await;
+    let overview = same(&client, Overview::default()).await;
     assert!(overview.present().all(|(_, totals)| totals.cnt > 0));
     for range in names::<Window>() {
-        let exchanges = same(&client, Exchanges::new(range).unwrap()).await;
+        let exchanges = same(&client, Exchanges::new(Some(range)).unwrap()).await;
         assert!(!exchanges.is_empty(), "{range}");
         for limit in [1, 2, 3, 30, 199, 200] {
-            let coins = same(&client, Coins::new(range, limit).unwrap()).await;
+            let coins = same(&client, Coins::new(Some(range), limit).unwrap()).await;
             assert!(!coins.is_empty(), "{range} {limit}");
         }
         for limit in [1, 20, 999, 1000] {
-            let orders = same(&client, Largest::new(range, limit).unwrap()).await;
+            let orders = same(&client, Largest::new(Some(range), limit).unwrap()).await;
             assert!(!orders.is_empty(), "{range} {limit}");
         }
     }
@@ -343,7 +344,7 @@ async fn concurrent_queries_of_every_kind_get_their_own_answers() {
         let client = client.clone();
         match i % 4 {
             0 => calls.spawn(async move {
-                same(&client, Overview).await;
+                same(&client, Overview::default()).await;
             }),
             1 => calls.spawn(async move {
                 same(
@@ -466,10 +467,16 @@ async fn as_of_over_http_equals_as_of_in_process() {
     let http = plain().build().unwrap();
     for hours in [1, 7] {
         let then = NOW.back(hours * Millis::HOUR + 1);
-        check(&http, &server, Overview, then).await;
-        check(&http, &server, Coins::new("12h", 200).unwrap(), then).await;
-        check(&http, &server, Exchanges::new("4h").unwrap(), then).await;
-        check(&http, &server, Largest::new("24h", 1000).unwrap(), then).await;
+        check(&http, &server, Overview::default(), then).await;
+        check(&http, &server, Coins::new(Some("12h"), 200).unwrap(), then).await;
+        check(&http, &server, Exchanges::new(Some("4h")).unwrap(), then).await;
+        check(
+            &http,
+            &server,
+            Largest::new(Some("24h"), 1000).unwrap(),
+            then,
+        )
+        .await;
         check(
             &http,
             &server,

@@ -621,7 +621,7 @@ async fn streams_do_not_block_queries() {
         "{error}"
     );
     for _ in 0..20 {
-        client.send(&Overview).await.unwrap();
+        client.send(&Overview::default()).await.unwrap();
     }
     // A place that is given back is taken by the next.
     readers.pop();

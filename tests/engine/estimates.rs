@@ -761,7 +761,7 @@ fn an_estimate_lists_its_inputs() {
     )
     .unwrap()
     .explain;
-    assert_eq!(three.view, "expected, USD reported");
+    assert_eq!(three.view, "expected, USD liquidated and reported");
     let [theta, of_shorts] = three.theta.unwrap();
     assert_eq!(theta, of_shorts);
     assert_eq!(theta.len(), 14);

@@ -140,7 +140,16 @@ proptest! {
 #[test]
 fn the_default_parameters_are_the_documented_ones() {
     let parameters = Parameters::of(None, "BTC");
-    assert_eq!(parameters, documented());
+    let shares = parameters
+        .shares
+        .iter()
+        .map(|one| (one.exchange.as_str(), one.shares));
+    assert_eq!(shares.collect::<Vec<_>>(), [("hyperliquid", [1.0, 0.324])]);
+    let without = Parameters {
+        shares: Vec::new(),
+        ..parameters.clone()
+    };
+    assert_eq!(without, documented());
     let weights: f64 = parameters.tiers.iter().map(|tier| tier.weight).sum();
     assert!(close(weights, 1.0, 1e-12));
 }

@@ -1,7 +1,9 @@
 //! The ring against a full count: same answers for any orders in any sequence.
 
 use liqdata::engine::{self, Observations, OrderFilter, Ring, RingFault, RingPart};
-use liqdata::model::{Millis, ObservedOrder, Order, OrderBrief, Side, Symbol, Vocabulary, Window};
+use liqdata::model::{
+    Millis, ObservedOrder, Order, OrderBrief, Side, Symbol, TimeRange, Vocabulary, Window,
+};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
@@ -111,6 +113,12 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
+/// The time of a rolling window, its end included.
+fn last(view: &engine::View<'_>, window: Window) -> TimeRange {
+    let now = view.now();
+    TimeRange::new(now.back(window.millis()).on(1), now.on(1))
+}
+
 /// All realised replies at one instant.
 fn replies(view: &engine::View<'_>) -> Vec<String> {
     let mut said = vec![format!("{:?}", engine::overview(view))];
@@ -119,7 +127,7 @@ fn replies(view: &engine::View<'_>) -> Vec<String> {
             said.push(format!("{:?}", engine::coins(view, window, limit)));
             said.push(format!(
                 "{:?}",
-                engine::largest(view, window, OrderFilter::default(), limit)
+                engine::largest(view, last(view, window), OrderFilter::default(), limit)
             ));
         }
         said.push(format!("{:?}", engine::exchanges(view, window)));
@@ -159,7 +167,7 @@ fn replies(view: &engine::View<'_>) -> Vec<String> {
             least: Some(least.into()),
         };
         said.push(format!("{:?}", engine::orders(view, wanted, 9, 1)));
-        let largest = engine::largest(view, Window::H24, wanted, 9);
+        let largest = engine::largest(view, last(view, Window::H24), wanted, 9);
         said.push(format!("{largest:?}"));
     }
     for symbol in ["BTCUSDT", "1000pepeusdt", "NOPE", "BTC"] {
@@ -318,8 +326,13 @@ fn largest_orders_and_hours_equal_a_full_count() {
             for &window in Window::ALL {
                 for limit in [0, 1, 20, 200, 10_000] {
                     assert_eq!(
-                        engine::largest(&view, window, OrderFilter::default(), limit),
-                        engine::largest(&counted, window, OrderFilter::default(), limit),
+                        engine::largest(&view, last(&view, window), OrderFilter::default(), limit),
+                        engine::largest(
+                            &counted,
+                            last(&counted, window),
+                            OrderFilter::default(),
+                            limit
+                        ),
                         "{amounts} amounts, round {round}, {window}, {limit}"
                     );
                 }

@@ -110,16 +110,18 @@ def overloads_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     """The overloads of a method: one symbol or several, and one instant or several, each with its result."""
     arguments = {name: ast.unparse(each.annotation) for name, (each, _) in _arguments(function).items()}
     symbol, instants = arguments.get("symbol", ""), "Instants" in arguments.get("as_of", "")
-    if "Sequence[str]" not in symbol:
+    is_several = "Sequence[str]" in symbol
+    if not is_several and not instants:
         return []
     single = " | ".join(each for each in options(symbol) if each != "Sequence[str]")
     results = options(ast.unparse(function.returns))
     made = []
-    for several in (False, True):
+    for several in (False, True) if is_several else (False,):
         for many in (False, True) if instants else (False,):
             overload = copy.deepcopy(function)
             parts = _arguments(overload)
-            parts["symbol"][0].annotation = ast.parse("Sequence[str]" if several else single, mode="eval").body
+            if is_several:
+                parts["symbol"][0].annotation = ast.parse("Sequence[str]" if several else single, mode="eval").body
             if several:
                 parts["symbol"][1](None)
             if instants:

@@ -23,7 +23,7 @@ def write(folder):
                 page = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
                 page.set_default_timeout(120_000)
                 page.goto(server.url)
-                until(page, "document.querySelector('.label').textContent.includes('version')")
+                until(page, "document.querySelector('.map').dataset.map !== undefined")
                 until(page, "document.querySelectorAll('.big').length > 0")
                 until(page, "document.querySelectorAll('.near td').length > 0")
                 page.wait_for_timeout(3000)

@@ -15,7 +15,7 @@ def test_axe_finds_nothing_serious(visit, server, width, height, scheme):
     if not AXE.exists():
         pytest.skip("axe-core is not installed: npm ci --ignore-scripts in web")
     page = visit(server.url, width=width, height=height, scheme=scheme)
-    until(page, "document.querySelector('.label').textContent.includes('version')")
+    until(page, "document.querySelector('.map').dataset.map !== undefined")
     assert serious_findings(page) == []
     page.keyboard.press("x")
     until(page, "document.querySelectorAll('.canvas').length === 2")

@@ -22,7 +22,7 @@ def _counted(page, tools):
 def test_an_hour_of_a_live_market_grows_neither_memory_nor_elements(visit):
     with liqdata.demo(seed=6, live=True, speed=SPEED) as market, liqdata.serve(market) as server:
         page = visit(f"{server.url}/#min_usd=0&coin=all")
-        until(page, "document.querySelector('.label').textContent.includes('version')")
+        until(page, "document.querySelector('.map').dataset.map !== undefined")
         tools = page.context.new_cdp_session(page)
         page.wait_for_timeout(30 * MINUTE)  # until the lists of the page are full
         heap, elements = _counted(page, tools)

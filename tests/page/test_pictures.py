@@ -21,7 +21,7 @@ def test_the_page_looks_as_in_its_picture(  # noqa: PLR0917  # fixtures and what
     visit, server, tmp_path, width, height, scheme
 ):
     page = visit(server.url, width=width, height=height, scheme=scheme)
-    until(page, "document.querySelector('.label').textContent.includes('version')")
+    until(page, "document.querySelector('.map').dataset.map !== undefined")
     until(page, "document.querySelectorAll('.big').length > 0")
     until(page, "document.querySelectorAll('.near td').length > 0")
     wanted = _read(FOLDER / f"page-{width}-{scheme}.png")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from chromium import until
+from chromium import palette, until
 
 import liqdata
 from liqdata import vendors
@@ -22,7 +22,6 @@ sys.path.append(str(Path(__file__).parents[1] / "python" / "support"))
 import vendor_replies as replies
 from vendor_double import Script, serving
 
-plt = pytest.importorskip("matplotlib")
 IMAGE = pytest.importorskip("PIL.Image")
 ROOT = "/api/futures/liquidation/"
 HEAT, MAP = f"{ROOT}aggregated-heatmap/model2", f"{ROOT}aggregated-map"
@@ -131,7 +130,8 @@ def test_a_recorded_source_can_be_selected_and_shows_its_instant(visit, url, rec
     assert "source=coinglass" in page.url
     newest = recorded[-1]
     label = page.locator(".label p").inner_text()
-    assert label.startswith("BTC AS SERVED BY coinglass · model 2 · relative amounts of coinglass")
+    assert label.startswith("BTC AS SERVED BY coinglass · ")
+    assert " · relative amounts of coinglass · " in label
     assert f"as served at {newest.meta['recorded_at']:%Y-%m-%d %H:%M} UTC" in label
     for part in (".label p", ".colourbar"):
         assert "USD" not in page.locator(part).inner_text()
@@ -156,8 +156,9 @@ def test_a_pixel_of_an_uneven_map_has_the_colour_of_its_cell(visit, url, recorde
     end = map.times[-1].astype("int64")
     page = visit(f"{url}/#source=coinglass&thr=0&min_usd=1e12&{prices}&t={end - 360 * MINUTE},{end}")
     _shown(page, "AS SERVED BY coinglass")
-    low, high, _ = (float(text) for text in page.evaluate("document.body.dataset.colours").split(","))
-    table = (plt.colormaps["inferno"](np.arange(256))[:, :3] * 255).round().astype(int)
+    low, high, table = palette(page)
+    if page.locator(".clock.late").count():
+        table = (table + np.array([11, 13, 18])) / 2  # the market stands still: what is old is dim
     box = page.locator(".canvas").bounding_box()
     pick = random.Random(8)
     points = []
@@ -174,9 +175,9 @@ def test_a_pixel_of_an_uneven_map_has_the_colour_of_its_cell(visit, url, recorde
         if value <= 0:
             continue
         index = min(255, max(0, round(255 * np.log(value / low) / np.log(high / low))))
-        near = table[max(0, index - 1) : index + 2]
+        near = table[max(0, index - 2) : index + 3]
         drawn += 1
-        known += bool(np.abs(near - pixels[y, x]).sum(axis=1).min() <= 3)
+        known += bool(np.abs(near - pixels[y, x]).sum(axis=1).min() <= 6)
     assert drawn > 25
     assert known >= 0.9 * drawn
 
@@ -185,7 +186,7 @@ def test_a_pixel_of_an_uneven_map_has_the_colour_of_its_cell(visit, url, recorde
 def test_two_sources_are_shown_with_a_label_each(visit, url, recorded, width, height):
     page = visit(f"{url}/#compare=coinglass", width=width, height=height)
     _shown(page, "AS SERVED BY coinglass")
-    until(page, "document.querySelectorAll('.map .label p')[0].textContent.includes('version')")
+    until(page, "document.querySelector('.map').dataset.map !== undefined")
     first, second = page.locator(".map .label p").all_inner_texts()
     assert first.startswith("BTC ESTIMATE · model 2")
     assert second.startswith("BTC AS SERVED BY coinglass")

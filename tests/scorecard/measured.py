@@ -36,8 +36,8 @@ def recorded(folder: Path, start: str, end: str) -> tuple[pd.DataFrame, pd.DataF
     return within(bars), within(interest)
 
 
-def hourly(folder: Path, coin: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Hourly bars of Binance and open interest of Hyperliquid, of the span of the snapshots and the weeks before."""
+def hourly(folder: Path, coin: str, start: str, end: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Hourly bars of Binance and open interest of Hyperliquid, from one day until before another."""
     bars = pd.read_parquet(folder / "unlicense_hourly_candles_multi_venue.parquet")
     bars = bars[(bars["coin"] == coin) & (bars["venue"] == "binance")]
     names = {"o": "open", "h": "high", "l": "low", "c": "close", "v": "volume"}
@@ -45,12 +45,13 @@ def hourly(folder: Path, coin: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     interest = interest[(interest["coin"] == coin) & (interest["venue"] == "hyperliquid")]
 
     def within(frame: pd.DataFrame) -> pd.DataFrame:
-        of_span = frame[(frame["timestamp"] >= SPAN[0]) & (frame["timestamp"] < SPAN[1])]
+        of_span = frame[(frame["timestamp"] >= start) & (frame["timestamp"] < end)]
         return of_span.sort_values("timestamp", ignore_index=True).assign(symbol=coin)
 
     bars = within(bars.rename(columns=names))[["symbol", "timestamp", *names.values()]]
     interest = within(interest.rename(columns={"oi_usd": "open_interest_usd"}))
-    return bars, interest[["symbol", "timestamp", "open_interest_usd"]]
+    interest = interest.assign(exchange="hyperliquid")
+    return bars, interest[["symbol", "exchange", "timestamp", "open_interest_usd"]]
 
 
 class Measured:
@@ -99,7 +100,7 @@ class Measured:
 
     def _stated(self, coin: str) -> dict[tuple[str, float], float]:
         """The shares of the model by side and distance."""
-        bars, interest = recorded(self.folder, *SPAN) if coin == GATED_COIN else hourly(self.folder, coin)
+        bars, interest = recorded(self.folder, *SPAN) if coin == GATED_COIN else hourly(self.folder, coin, *SPAN)
         times = self.positions.loc[self.positions["coin"] == coin, "t"].drop_duplicates().sort_values()
         asked = [at.to_pydatetime() for at in times]
         found: dict[tuple[str, float], list[float]] = {(side, far): [] for side in SIDES for far in DISTANCES}

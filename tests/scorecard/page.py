@@ -77,9 +77,11 @@ def _seeds(frame: pd.DataFrame) -> str:
     return "seed 0" if count == 1 else f"seeds 0 to {count - 1}"
 
 
-def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
+def as_it_is(found: dict[str, pd.DataFrame], distances: list[float], gated: list[Gate]) -> str:
     means = simulated.pooled(found[MODEL])
     spread = found[MODEL]["ratio_5pct"].quantile([0.1, 0.9])
+    far = max(distances)
+    gated.append(("simulated: distance of the level 10, in sigma_R", "≤ 2", number(far), passed(truth=far <= 2)))
     for what, name, low, high in (
         ("simulated: overlap with the true positions", "overlap", 0.73, 1.0),
         ("simulated: USD within 5 % over the true ones", "ratio_5pct", 0.7, 1.5),
@@ -95,8 +97,8 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
     text = prose(
         f"""For single coins and sides, the ratio within 5 % lies between {number(spread[0.1])} and
         {number(spread[0.9])} in eight of ten cases. Within 1 % of the price, where few positions are, the map shows
-        {number(means["ratio_1pct"])} times the true USD. The expected view counts USD that are reported, so it has no
-        score here."""
+        {number(means["ratio_1pct"])} times the true USD. The expected view counts USD that are liquidated and
+        reported, so it has no score here."""
     )
     baselines = [name for name in found if name not in {*simulated.MODELS, *OTHERS}]
     overlaps = {name: found[name]["overlap"].mean() for name in baselines}
@@ -216,14 +218,16 @@ def measured(shares: pd.DataFrame, meta: dict[str, Any], gated: list[Gate]) -> s
         share of a side's USD with a liquidation price within the distance, in per cent, with a 95 % interval over
         resampled accounts. *The model* is the share of open interest that the seven-day map has within the distance.
         Positions without a liquidation price count in the total. The map of BTC uses Binance's open interest and bars
-        of 15 minutes. The maps of ETH and SOL use Hyperliquid's open interest and Binance's hourly bars."""
+        of 15 minutes. The maps of ETH and SOL use Hyperliquid's open interest and Binance's hourly bars, so they have
+        the measured [shares](model.md#liquidatable-shares) of that exchange."""
     )
     others = shares[(shares["coin"] != positions.GATED_COIN) & (shares["distance"] == positions.GATED[0])]
     factors = [f"{number(row.model / row.measured, 1)} times ({row.coin}, {row.side})" for row in others.itertuples()]
     text = prose(
-        f"""**For BTC the map agrees with so small a sample of accounts; for ETH and SOL it does not.** Within 5 % of
-        the price the map has {", ".join(factors)} the measured share. It is unknown whether only these accounts differ
-        or all traders of these coins. Near the price, assume that the USD of coins other than BTC are too high."""
+        f"""**For BTC the map agrees with so small a sample of accounts.** Within 5 % of the price the map has
+        {", ".join(factors)} the measured share. These accounts are a selection: the [liquidations of all
+        accounts](#against-daily-liquidations-on-hyperliquid) give the shares of the map. Farther away than the price
+        goes in a day nothing says whether the map or the sample is nearer to the truth."""
     )
     columns = ("", "long, measured", "the model", "short, measured", "the model")
     return "\n\n".join(["## Against measured positions", intro, table(columns, rows), text])
@@ -259,36 +263,87 @@ def realised(card: liqdata.scoring.Scorecard, expected: liqdata.scoring.Scorecar
     own = sum(row["swept_usd"] for row in weeks) / sum(row["realised_usd"] for row in weeks)
     text = prose(
         f"""The {len(nulls)} nulls (older maps, the mean shape, the other side) gain at most {signed(max(nulls), 3)}
-        over the adaptive path. The fitted model estimates each day, from the past alone, the reported share of each
-        tier. Its predicted USD are {own:.3f} of the realised USD, without rescaling by the scorer."""
+        over the adaptive path. The fitted model estimates each day, from the past alone, the share of each tier
+        that is liquidated and reported. Its predicted USD are {own:.3f} of the realised USD, without rescaling by the
+        scorer."""
     )
     columns = ("", "alone", "over the adaptive path", "Spearman", "top 10 %", "calibration")
     return f"## Against simulated liquidations on recorded bars\n\n{intro}\n\n{table(columns, rows)}\n\n{text}"
 
 
-def by_day(found: pd.DataFrame) -> str:
-    days = found["day"].nunique()
+def by_day(found: pd.DataFrame, gated: list[Gate]) -> str:
+    ones = liquidations.ONES
     rows = []
-    for name, column in (("distance of the price move", "moved"), (MODEL, MODEL)):
-        cells = []
-        for side in ("long", "short"):
-            mine = found[found["side"] == side]
-            low, high = _resampled(mine[column].to_numpy(), mine["realised"].to_numpy())
-            cells.append(f"{number(_rank(mine[column], mine['realised']))} [{number(low)}, {number(high)}]")
-        ratio = "–" if column == "moved" else number(found["realised"].sum() / found[column].sum(), 3)
-        rows.append((name, *cells, ratio))
+    for coin, of_coin in found.groupby("coin", sort=False):
+        for name, column in (("distance of the price move", "moved"), (ones, ones)):
+            cells = []
+            for side in positions.SIDES:
+                mine = of_coin[of_coin["side"] == side]
+                low, high = _resampled(mine[column].to_numpy(), mine["realised"].to_numpy())
+                cells.append(f"{number(_rank(mine[column], mine['realised']))} [{number(low)}, {number(high)}]")
+            ratios = ["–"] * 3 if column == "moved" else [_over_crossed(of_coin, column, sides) for sides in _SIDES]
+            rows.append((f"{coin}, {name}", *cells, *ratios))
+    days = found["day"].nunique()
     intro = prose(
-        f"""Recorded: USD of BTC liquidated per day, {days} days from {found["day"].min():%Y-%m-%d} to
-        {found["day"].max():%Y-%m-%d} (public domain; the exchanges are not named). They are compared with crossed USD:
-        those between the open and the day's extremes in the map at the open. Columns: rank correlation over days with a
-        95 % interval over resampled days, and realised over crossed USD."""
+        f"""Recorded: USD liquidated on Hyperliquid per day, {days} days from {found["day"].min():%Y-%m-%d} to
+        {found["day"].max():%Y-%m-%d} (public domain), compared with the USD that the price crossed in the map of all
+        open positions at the start of the day. The map uses Hyperliquid's own open interest and hourly bars of Binance,
+        here with all [liquidatable shares](model.md#liquidatable-shares) at 1. Columns: rank correlation over days with
+        a 95 % interval over resampled days, and liquidated over crossed USD, with such an interval for both sides."""
     )
     text = prose(
-        f"""{days} days are too few: the intervals overlap, and the price move alone does as well. The scorer needs 200
-        periods, so it cannot score two months of daily totals."""
+        f"""{days} days are few: the price move alone ranks them as well. Hyperliquid publishes every liquidation, so
+        the other crossed positions had been closed, had got more margin, or shared the margin of other positions. The
+        scorer needs 200 periods, so it cannot score two months of daily totals."""
     )
-    columns = ("", "long", "short", "realised / crossed")
-    return f"## Against recorded totals of days\n\n{intro}\n\n{table(columns, rows)}\n\n{text}"
+    columns = ("", "long", "short", "over crossed", "longs", "shorts")
+    parts = [intro, table(columns, rows), text, *_later_days(found, gated)]
+    return "\n\n".join(["## Against daily liquidations on Hyperliquid", *parts])
+
+
+def _later_days(found: pd.DataFrame, gated: list[Gate]) -> list[str]:
+    """Liquidated over crossed USD with the measured shares, on days after those of the shares."""
+    later = found[found["day"] >= liquidations.LATER]
+    counts = later.groupby("day")["coin"].nunique()
+    later = later[later["day"].isin(counts.index[counts == later["coin"].nunique()])]
+    rows, ratios = [], {}
+    for name in (liquidations.ONES, MODEL):
+        sums = later.groupby(["coin", "side"])[["realised", name]].sum()
+        by_side = sums["realised"] / sums[name]
+        both = sums.groupby("coin").sum()
+        of_coin = both["realised"] / both[name]
+        ratios[name] = {
+            "ETH over BTC": of_coin["ETH"] / of_coin["BTC"],
+            "SOL over BTC": of_coin["SOL"] / of_coin["BTC"],
+            "BTC, shorts over longs": by_side["BTC", "short"] / by_side["BTC", "long"],
+        }
+        rows.append((name, *(number(ratio) for ratio in ratios[name].values())))
+    for what, ratio in ratios[MODEL].items():
+        low, high = (0.6, 1.6) if "shorts" in what else (0.7, 1.4)
+        gate = f"recorded: liquidated over crossed USD on Hyperliquid, {what}"
+        gated.append((gate, f"{low} to {high}", number(ratio), passed(truth=low <= ratio <= high)))
+    text = prose(
+        f"""The measured shares come from days before {liquidations.LATER}. On the {later["day"].nunique()} days from
+        then on that have all three coins, liquidated over crossed USD should be the same for all coins and both
+        sides, so these ratios should be 1. They are
+        few days: another quarter with a ratio outside .5 to 2 would prove the shares wrong."""
+    )
+    return [text, table(("", *ratios[MODEL]), rows)]
+
+
+_SIDES = (("long", "short"), ("long",), ("short",))
+
+
+def _over_crossed(found: pd.DataFrame, crossed: str, sides: tuple[str, ...]) -> str:
+    """Liquidated over crossed USD; with an interval for both sides."""
+    by_day = found[found["side"].isin(sides)].groupby("day")[["realised", crossed]].sum().to_numpy()
+    ratio = by_day[:, 0].sum() / by_day[:, 1].sum()
+    if len(sides) == 1:
+        return number(ratio, 3)
+    drawn = np.random.default_rng(0).integers(0, len(by_day), (2000, len(by_day)))
+    sums = by_day[drawn].sum(axis=1)
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
+    return f"{number(ratio, 3)} [{number(low)}, {number(high)}]"
 
 
 def _rank(one: pd.Series, other: pd.Series) -> float:
@@ -308,13 +363,11 @@ def _usual(found: pd.DataFrame) -> pd.Series:
     return usual.drop_duplicates("seed").mean(numeric_only=True)
 
 
-def facts(found: pd.DataFrame, near: dict[str, float], folder: Path) -> str:
+def facts(found: pd.DataFrame, near: dict[str, float], days: pd.DataFrame, folder: Path) -> str:
     mean = _usual(found)
     totals = pd.read_parquet(folder / "unlicense_daily_liquidation_volume.parquet")
     btc = totals[totals["coin"] == "BTC"]
-    interest = pd.read_parquet(folder / "unlicense_hourly_open_interest.parquet")
-    interest = interest[(interest["coin"] == "BTC") & interest["venue"].isin(liquidations.LARGE)]
-    open_usd = interest.groupby("venue")["oi_usd"].last().sum()
+    of_btc = days[days["coin"] == "BTC"].groupby("day").agg({"realised": "sum", "interest": "first"})
     daily = btc["total_usd"].sort_values(ascending=False)
 
     def share(part: float, whole: float = 1.0, digits: int = 0) -> str:
@@ -322,7 +375,11 @@ def facts(found: pd.DataFrame, near: dict[str, float], folder: Path) -> str:
 
     rows = [
         ("liquidated a day, USD", usd(mean["liquidated_usd"]), f"{usd(daily.mean())}, median {usd(daily.median())}"),
-        ("over open interest", share(mean["of_interest"], digits=2), share(daily.mean(), open_usd, 2)),
+        (
+            "over open interest",
+            share(mean["of_interest"], digits=2),
+            share(of_btc["realised"].sum(), of_btc["interest"].sum(), 2),
+        ),
         ("over volume", share(mean["of_volume"], digits=2), "–"),
         ("mean order, USD", usd(mean["mean_order"]), usd(daily.sum() / btc["liq_count"].sum())),
         ("median order, USD", usd(mean["median_order"]), "–"),
@@ -342,9 +399,9 @@ def facts(found: pd.DataFrame, near: dict[str, float], folder: Path) -> str:
     text = prose(
         f"""BTC: the usual simulated market ({_seeds(found)}, means; orders of its last day, without market makers)
         compared with recorded data: totals of {len(daily)} days from {btc["timestamp"].min():%Y-%m-%d} to
-        {btc["timestamp"].max():%Y-%m-%d}, of unnamed exchanges, which publish only a part of their liquidations; open
-        interest of {usd(open_usd)} USD on {len(liquidations.LARGE)} exchanges in March 2026, which may be other
-        exchanges; and the measured positions above. A dash means no recorded data."""
+        {btc["timestamp"].max():%Y-%m-%d} on Hyperliquid, which publishes every liquidation; its own open interest, on
+        average {usd(of_btc["interest"].mean())} USD; and the measured positions above. A dash means no recorded
+        data."""
     )
     return f"## The simulation against facts\n\n{text}\n\n{table(('', 'simulated', 'recorded'), rows)}"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from measured import recorded
-from simulated import MODEL, MODELS
+from measured import hourly, recorded
+from simulated import COINS, MODEL, MODELS
 
 import liqdata
 
@@ -20,7 +20,9 @@ WEIGHTS = np.asarray([10, 16, 8, 20, 4, 16, 5, 5, 9, 2, 5]) / 100
 LIVES = ((0.6, 8.0), (0.3, 48.0), (0.1, 400.0))  # share, mean hours
 MARGIN = 0.006
 TRADERS = 120_000
-LARGE = ("binance", "bybit", "hyperliquid", "okx")  # venues with open interest of BTC worth naming
+HOURS_OF_DAY = 24
+ONES = "all shares 1"  # of the model without liquidatable shares
+LATER = "2026-01-01"  # the liquidatable shares were fitted on earlier days
 
 
 def traders(bars: pd.DataFrame, seed: int, *, count: int = TRADERS, per_hour: int = 4) -> pd.DataFrame:
@@ -72,25 +74,30 @@ def on_recorded_bars(folder: Path) -> tuple[liqdata.scoring.Scorecard, liqdata.s
 
 
 def by_day(folder: Path) -> pd.DataFrame:
-    """USD of the 7-day maps up to each day's extremes, and the recorded totals of the day."""
-    bars, interest = recorded(folder, "2025-12-01", "2026-02-02")
-    market = liqdata.Market(bars=bars, open_interest=interest)
+    """USD of the map of Hyperliquid's open positions up to each day's extremes, and its liquidations of the day."""
     totals = pd.read_parquet(folder / "unlicense_daily_liquidation_volume.parquet")
-    totals = totals[totals["coin"] == "BTC"]
+    models = {**MODELS, ONES: liqdata.Model(shares=[])}
     rows = []
-    for day in totals.itertuples():
-        of_day = bars[(bars["timestamp"] >= day.timestamp) & (bars["timestamp"] < day.timestamp + pd.Timedelta(days=1))]
-        if len(of_day) < 96:
-            continue
-        low, high = of_day["low"].min(), of_day["high"].max()
-        at = int(day.timestamp.timestamp() * 1000)
-        found = {name: market.liqmap("BTC", "7d", model=model, as_of=at) for name, model in MODELS.items()}
-        price = found[MODEL].current_price
-        for side, realised in (("long", day.long_usd), ("short", day.short_usd)):
-            moved = max(1 - low / price, 0.0) if side == "long" else max(high / price - 1, 0.0)
-            swept = {
-                name: grid.swept(low=min(low, price), high=max(high, price))[f"{side}_usd"]
-                for name, grid in found.items()
-            }
-            rows.append({"day": day.timestamp, "side": side, "realised": realised, "moved": moved, **swept})
+    for coin in COINS:
+        bars, interest = hourly(folder, coin, "2025-12-01", "2026-02-02")
+        of_coin = totals[(totals["coin"] == coin) & (totals["timestamp"] >= interest["timestamp"].iloc[0])]
+        asked = [day.to_pydatetime() for day in of_coin["timestamp"]]
+        with liqdata.Market(bars=bars, open_interest=interest) as market:
+            options = {"exchange": "hyperliquid", "as_of": asked}
+            maps = {name: market.liqmap(coin, "all", model=model, **options) for name, model in models.items()}
+        for place, day in enumerate(of_coin.itertuples()):
+            inside = (bars["timestamp"] >= day.timestamp) & (bars["timestamp"] < day.timestamp + pd.Timedelta(days=1))
+            if inside.sum() < HOURS_OF_DAY:
+                continue
+            price = maps[MODEL][place].current_price
+            low, high = min(bars["low"][inside].min(), price), max(bars["high"][inside].max(), price)
+            swept = {name: grids[place].swept(low=low, high=high) for name, grids in maps.items()}
+            read = interest.loc[interest["timestamp"] <= day.timestamp, "open_interest_usd"].iloc[-1]
+            for side, realised, moved in (
+                ("long", day.long_usd, 1 - low / price),
+                ("short", day.short_usd, high / price - 1),
+            ):
+                crossed = {name: usd[f"{side}_usd"] for name, usd in swept.items()}
+                row = {"coin": coin, "day": day.timestamp, "side": side, "realised": realised, "moved": moved}
+                rows.append({**row, **crossed, "interest": read})
     return pd.DataFrame(rows)

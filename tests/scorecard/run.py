@@ -26,7 +26,9 @@ def main() -> None:
     asked = reader.parse_args()
     gated: list[page.Gate] = []
     print("simulated markets as they are …", flush=True)
-    parts = [page.as_it_is(simulated.as_it_is(range(asked.seeds), baseline_maps.others), gated)]
+    seeds = range(asked.seeds)
+    found = simulated.as_it_is(seeds, baseline_maps.others)
+    parts = [page.as_it_is(found, simulated.level_distances(seeds), gated)]
     if asked.only:
         text = asked.page.read_text(encoding="utf-8")
         asked.page.write_text(page.with_section(text, parts[0], gated), encoding="utf-8")
@@ -44,8 +46,9 @@ def main() -> None:
         parts.append(page.measured(positions.shares(), positions.meta(), gated))
         print("liquidations …", flush=True)
         parts.append(page.realised(*realised.on_recorded_bars(recordings)))
-        parts.append(page.by_day(realised.by_day(recordings)))
-        parts.append(page.facts(habits, positions.near(), recordings))
+        days = realised.by_day(recordings)
+        parts.append(page.by_day(days, gated))
+        parts.append(page.facts(habits, positions.near(), days, recordings))
     else:
         parts.append(page.without_recordings())
     parts = [page.head(), page.gates(gated), *parts, page.foot()]

@@ -86,6 +86,20 @@ def as_it_is(
     return {name: pd.concat(frames, ignore_index=True) for name, frames in found.items()}
 
 
+def level_distances(seeds: Iterable[int]) -> list[float]:
+    """Distances of the levels "10" from the price, in standard deviations of seven days."""
+    found = []
+    for seed in seeds:
+        with liqdata.demo(seed=seed) as market:
+            for coin in COINS:
+                levels = market.levels(coin)
+                sigma = levels.meta["explain"]["sigmaDay"] * 7**0.5
+                tier = levels["tiers"]["10"]
+                prices = (tier["longPrice"], tier["shortPrice"])
+                found += [abs(price / levels["price"] - 1) / sigma for price in prices]
+    return found
+
+
 # --- seen badly
 
 

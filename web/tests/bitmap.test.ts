@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { bands, colours, encode, lookup, narrow, squeeze, UNKNOWN, ZERO } from "../src/chart/bitmap";
+import { peaksOf } from "../src/chart/peaks";
 import { gridOfJson } from "../src/data/grid";
+import cases from "./peaks.json";
 
 function gridOf(matrix: (number | null)[][]) {
     const prices = matrix.map((_, r) => 100 * Math.exp(r * 0.001));
@@ -20,7 +22,8 @@ describe("codes", () => {
 
 describe("colours", () => {
     const coded = encode(gridOf([[0, 10, 100, 1000]]));
-    const table = lookup(coded, { vmin: 10, vmax: 1000, threshold: 100 }, colours("inferno", false), 0xff_00_00_01);
+    const scale = { vmin: 10, vmid: 100, vmax: 1000 };
+    const table = lookup(coded, { ...scale, threshold: 100 }, colours("inferno", false, scale), 0xff_00_00_01);
     const at = (cell: number) => table[coded.codes[cell] ?? 0];
 
     it("leave the ground where nothing is, and below the threshold", () => {
@@ -29,11 +32,23 @@ describe("colours", () => {
 
     it("show what equals the threshold, and the brightest at the top", () => {
         expect(at(2)).not.toBe(0);
-        expect(at(3)).toBe(colours("inferno", false)[255]);
+        expect(at(3)).toBe(colours("inferno", false, scale)[255]);
     });
 
-    it("are turned round on paper", () => {
-        expect(colours("viridis", true)[0]).toBe(colours("viridis", false)[255]);
+    it("go from light to dark on paper, in the same order", () => {
+        const light = (colour = 0) => (colour & 255) + ((colour >> 8) & 255) + ((colour >> 16) & 255);
+        const [dark, paper] = [colours("peaks", false, scale), colours("peaks", true, scale)];
+        expect(light(paper[0])).toBe(3 * 255);
+        expect(paper[255]).toBe(dark[0]);
+        for (let i = 16; i < 256; i += 16) expect(light(paper[i])).toBeLessThan(light(paper[i - 16]));
+    });
+
+    it("are bright in at most a sixth of the cells, and brightest in the largest rows", () => {
+        for (const { prices, matrix, low, high, levels } of cases) {
+            const rows = matrix as (number | null)[][];
+            const made = { ...gridOf(rows), prices: Float64Array.from(prices) };
+            expect(Object.values(peaksOf(made, low, high))).toEqual(levels);
+        }
     });
 });
 

@@ -7,7 +7,7 @@ import { planeWords } from "../src/view/sentences";
 
 it("rounds to three digits, and into the next unit where that is what it rounds to", () => {
     const texts = [0, 12.345, 999.4, 999_600, 4_213_000, 1.5e9].map(short);
-    expect(texts.map((text) => text.replace("\u2009", " "))).toEqual([
+    expect(texts.map((text) => text.replace("\u202f", " "))).toEqual([
         "0",
         "12.3",
         "999",
@@ -18,7 +18,12 @@ it("rounds to three digits, and into the next unit where that is what it rounds 
 });
 
 it("never says whole of what is not", () => {
-    expect([percent(1), percent(0.99999), percent(0.969), percent(0)]).toEqual(["100 %", "99.9 %", "96.9 %", "0.0 %"]);
+    expect([1, 0.99999, 0.969, 0].map((share) => percent(share).replace("\u00a0", " "))).toEqual([
+        "100 %",
+        "99.9 %",
+        "96.9 %",
+        "0.0 %",
+    ]);
 });
 
 it("writes prices, decimals, ages and intervals", () => {

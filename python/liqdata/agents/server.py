@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,7 @@ from .texts import GLOSSARY, INSTRUCTIONS, MODEL
 from .tools import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from liqdata import Client, Market
 
@@ -63,13 +65,14 @@ def agent_server(of: Source, *, open_world: bool) -> MCPServer[Any]:
     >>> [tool.name for tool in asyncio.run(server.list_tools())][:2]
     ['coverage', 'overview']
     """
-    server: MCPServer[Any] = MCPServer(
-        "liqdata",
-        instructions=INSTRUCTIONS,
-        version=__version__,
-        log_level="WARNING",
-        tools=[_made(tool, of, open_world=open_world) for tool in TOOLS.values()],
-    )
+    with _root_logger_unchanged():
+        server: MCPServer[Any] = MCPServer(
+            "liqdata",
+            instructions=INSTRUCTIONS,
+            version=__version__,
+            subscriptions=False,  # nothing that it lists changes
+            tools=[_made(tool, of, open_world=open_world) for tool in TOOLS.values()],
+        )
 
     @server.resource("liqdata://coverage", mime_type="application/json")
     def coverage() -> str:
@@ -115,6 +118,17 @@ def agent_server(of: Source, *, open_world: bool) -> MCPServer[Any]:
         )
 
     return server
+
+
+@contextmanager
+def _root_logger_unchanged() -> Iterator[None]:
+    """Keep the SDK from configuring the logging of the process, which it leaves alone if there is a handler."""
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
 
 
 def _there(of: Source) -> Client | Market:

@@ -59,7 +59,11 @@ NOTE_COLUMNS = [
 
 # The gates of docs/explanation/scorecard.md; a test compares them.
 SCORES = [
+    ("simulated: distance of the level 10, in sigma_R", "≤ 2", "1.78", "pass"),
     ("simulated: overlap with the true positions", "≥ 0.73", "0.75", "pass"),
     ("simulated: USD within 5 % over the true ones", "0.7 to 1.5", "1.23", "pass"),
     ("recorded: Hyperliquid, BTC, shares within 5, 10, 30 % inside the interval", "6 of 6", "6 of 6", "pass"),
+    ("recorded: liquidated over crossed USD on Hyperliquid, ETH over BTC", "0.7 to 1.4", "1.39", "pass"),
+    ("recorded: liquidated over crossed USD on Hyperliquid, SOL over BTC", "0.7 to 1.4", "0.99", "pass"),
+    ("recorded: liquidated over crossed USD on Hyperliquid, BTC, shorts over longs", "0.6 to 1.6", "0.81", "pass"),
 ]

@@ -6,18 +6,17 @@ import contextlib
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from importlib.util import find_spec
+from typing import Any, Self
 
 import click
 
+from liqdata.agents.greeting import greeted
 from liqdata.calls.arguments import archive_folder
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import lacking, refuse
 from liqdata.cli.source import Source, seed
 from liqdata.cli.words import Place, Seconds
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
 
 __all__ = ["command"]
 
@@ -59,16 +58,12 @@ def _serve(**given: Any) -> None:
         refuse("seed: selects a simulated market; add --demo", "seed")
     if source.timeout is not None and source.here:
         refuse("timeout: a market in this process sends no requests; omit --timeout, or give --url", "timeout")
-    try:
-        from liqdata.agents.server import agent_server
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "liqdata":
-            raise
+    if find_spec("mcp") is None:
         lacking("mcp", "the MCP SDK", "mcp")
     if source.archive is not None and "://" not in str(source.archive):
         archive_folder(source.archive)
     with Later(source) as of:
-        _run(agent_server(of, open_world=not source.here))
+        _run(of, open_world=not source.here)
 
 
 class Later:
@@ -113,12 +108,18 @@ class Later:
         self().close()
 
 
-def _run(server: MCPServer[Any]) -> None:
+def _run(of: Later, *, open_world: bool) -> None:
     # A thread waits for standard input, which nothing can interrupt: let Ctrl-C end the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(BrokenPipeError), greeted():
         try:
-            server.run("stdio")
+            from liqdata.agents.server import agent_server
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] == "liqdata":
+                raise
+            lacking("mcp", "the MCP SDK", "mcp")
+        try:
+            agent_server(of, open_world=open_world).run("stdio")
         except ExceptionGroup as group:
             # The SDK runs in a task group, which wraps the error of a client that went away.
             gone, other = group.split(BrokenPipeError)

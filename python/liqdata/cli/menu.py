@@ -23,12 +23,14 @@ __all__ = ["Entry", "Menu", "entries"]
 EXAMPLES = (
     ("liqdata demo", "a simulated market: ten queries, two pictures"),
     ("liqdata coins --demo", "one query; or --url URL, or --archive DIR"),
+    ("liqdata fetch --help", "download the past of a coin"),
     ("liqdata collect my-archive", "record liquidations from the exchanges"),
 )
 
 # Commands that are not queries, by section of the help text: the module of each command, and what it does.
 COMMANDS = {
     "Archives": {
+        "fetch": ("fetch", "download public historical data into an archive"),
         "collect": ("commands.collection", "record liquidations from the exchanges into an archive, until Ctrl-C"),
         "record": ("commands.collection", "record what vendors or other servers answer into an archive, until Ctrl-C"),
         "ingest": ("commands.ingest", "import files of historical data into an archive"),
@@ -37,6 +39,7 @@ COMMANDS = {
         "replay": ("commands.replay", "replay an archive: print its orders as they arrived, or serve them"),
         "backup": ("commands.archive", "copy an archive to a folder or object storage, or a backup back"),
         "export": ("commands.archive", "copy the complete days of an archive to object storage"),
+        "features": ("features", "write what was known at decision instants as a Parquet file"),
         "score": ("commands.scorecard", "compare the estimates of an archive with realised liquidations"),
     },
     "Servers": {

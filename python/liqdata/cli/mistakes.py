@@ -30,10 +30,6 @@ _FIXED = {
         (("chart", "--range"), ("chart", "--start"), ("chart", "--end"), ("chart", "--interval")),
         "; chart has the last 24 hours by hour; other periods: liqdata history --start -7d --interval 4h --by side",
     ),
-    (
-        "overview",
-        "--range",
-    ): "; overview has the last 1, 4, 12 and 24 hours; other periods: liqdata history --start -7d",
     **dict.fromkeys(
         (("levels", "--range"), ("maxpain", "--range")),
         "; it has fixed ranges; other ranges: liqdata liqmap --range 3d",

@@ -30,12 +30,16 @@ EXTRA = {
     "start": ("WHEN", "Only from this instant on."),
     "end": ("WHEN", "Only before this instant."),
     "interval": ("SPAN", "Length of a bar, such as 15m, 4h or 1d.  [default: as stored]"),
-    "range": ("RANGE", "Rolling window: 1h, 4h, 12h or 24h.  [default: 24h]"),
+    "range": ("RANGE", "Rolling window: 1h, 4h, 12h, 24h, 3d, 7d, 1M, 3M, 6M or 1y.  [default: 24h]"),
     "symbol": ("SYMBOL", "Coin or trading pair."),
     "coin": ("COIN", "Only this coin, in all its pairs."),
     "min_usd": ("USD", "Only orders of at least this many USD."),
     "kind": ("KIND", "heatmap, liqmap, levels or maxpain.  [default: all]"),
     "version": ("VERSION", "Only maps computed by this model version."),
+}
+_FLAGS = {
+    "running": "Add the bar of the period that has not ended, if --interval is given.",
+    "sparse": "Leave out periods without orders.",
 }
 INSTANTS = (
     "Instants are ISO 8601, such as 2026-06-11 or 2026-06-11T08:00Z, or epoch milliseconds; the default zone is UTC. "
@@ -91,8 +95,8 @@ def _takes(name: str) -> list[str]:
 
 
 def _option(parameter: Parameter) -> Option:
-    if parameter.name == "sparse":
-        return flag("--sparse", help="Leave out periods without orders.", section=SECTION)
+    if parameter.name in _FLAGS:
+        return flag(f"--{parameter.name}", help=_FLAGS[parameter.name], section=SECTION)
     allowed = vocabulary(parameter.allowed)
     kind: Word = {
         "int": Number(int, parameter.allowed, ("2", "3") if parameter.name == "model" else ()),

@@ -25,8 +25,8 @@ _SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "file")
 _ALLOWED = "s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or file:///folder"
 _AT_ONCE = 16  # concurrent requests
 # Timeouts and retries, both much shorter than the defaults of obstore.
-_CLIENT = {"timeout": "300s", "connect_timeout": "5s"}
-_RETRY: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=30)}
+CLIENT = {"timeout": "300s", "connect_timeout": "5s"}
+RETRY: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=30)}
 _WHOLE = 1 << 28  # objects up to this size are sent in one request, so that an interruption leaves no parts of them
 MOST = 1 << 28
 """Maximum size in bytes of objects that the manifest does not list, such as the manifest itself."""
@@ -74,7 +74,7 @@ class Objects:
         try:
             if self.address.startswith("file:"):
                 return store.from_url(self.address, mkdir=make)
-            return store.from_url(self.address, client_options={**_CLIENT, **_http_allowed()}, retry_config=_RETRY)
+            return store.from_url(self.address, client_options={**CLIENT, **http_allowed()}, retry_config=RETRY)
         except (self._errors.BaseError, OSError, ValueError) as error:
             raise self._failed(error, "") from None
 
@@ -164,7 +164,7 @@ class Objects:
             raise self._failed(error, path) from None
 
 
-def _http_allowed() -> dict[str, bool]:
+def http_allowed() -> dict[str, bool]:
     """Allow http if the user configured an http endpoint."""
     named = (os.environ.get(name, "") for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3"))
     return {"allow_http": True} if any(one.startswith("http://") for one in named) else {}

@@ -18,6 +18,7 @@ from liqdata.calls.progress import bar, checked_progress
 from liqdata.errors import ArchiveError, BadQuery
 from liqdata.files.safe_open import read_file
 
+from .iceberg import checked_catalog, register
 from .manifest import JOURNAL, ArchiveFile, Manifest, manifest_of
 from .objects import Objects, checked, each, is_address, run
 
@@ -47,6 +48,8 @@ class Sent(NamedTuple):
     sent: int
     sent_bytes: int
     journaled: int
+    registered: int = 0
+    dropped: int = 0
 
 
 def day(value: Instant | None, parameter: str) -> int | None:
@@ -87,10 +90,11 @@ def export(
     end: Instant | None,
     tables: Sequence[ArchiveTable],
     partition: str,
+    iceberg: str | None,
     progress: Progress,
 ) -> Sent:
     """Upload the finished days of the archive in ``folder`` to an address."""
-    address = place(url, folder)
+    address, catalog = place(url, folder), checked_catalog(iceberg)
     checked_progress(progress)
     choice(partition, "partition", ("day",))
     named = [tables] if isinstance(tables, str) else many(tables)
@@ -113,15 +117,18 @@ def export(
 
     with tempfile.TemporaryDirectory(prefix="liqdata-") as scratch:
 
-        async def work(_: Callable[[], bool]) -> Sent:
+        async def work(_: Callable[[], bool]) -> tuple[Sent, Manifest]:
             manifest = manifest_of(
                 await asyncio.to_thread(_core.export_journal, folder, f"{scratch}/here", first, until, list(kinds))
             )
-            return await _upload(
-                Path(folder), Objects(address, make=True), Path(scratch), manifest, until, progress=progress
-            )
+            objects = Objects(address, make=True)
+            return await _upload(Path(folder), objects, Path(scratch), manifest, until, progress=progress), manifest
 
-        return run(work)
+        sent, manifest = run(work)
+    if catalog is None:
+        return sent
+    listed = register(catalog, Path(folder), address, manifest.files)
+    return sent._replace(registered=listed.added, dropped=listed.dropped)
 
 
 async def _upload(

@@ -7,11 +7,12 @@ passed as they are, and the Rust core checks them; the others have a spelling of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
-from liqdata.calls.arguments import period_text, switch, symbols, time_range, usd
+from liqdata.calls.arguments import datetime_of, instant, period_text, relative, switch, symbols, time_range, usd
 from liqdata.endpoints.cascades import gap_text
 from liqdata.endpoints.contract import endpoints
 from liqdata.endpoints.span import shown
@@ -39,7 +40,7 @@ def rows(endpoint: str, arguments: Mapping[str, Any]) -> Request[Rows[Any]]:
     parameters = _parameters(endpoint, arguments)
     made = convert.rows
     if endpoint == "history":
-        made = partial(_grouped, _checked_groups(parameters, arguments))
+        made = partial(_grouped, _checked_groups(parameters, arguments), parameters)
     elif endpoint == "maps":
         made = _with_versions
     elif endpoint == "positions":
@@ -82,14 +83,16 @@ def _parameters(endpoint: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as parameters of an endpoint."""
     table = endpoints()[endpoint].parameters
     found = {each.name: _spelled(each, arguments[each.name]) for each in table if each.name in arguments}
+    if "start" in arguments:
+        found |= time_range(arguments["start"], arguments["end"])
+    is_range = found.get("start") is not None or found.get("end") is not None
     for each in table:
-        # A service without an optional parameter answers its default.
-        if each.optional and each.default is not None and isinstance(found.get(each.name), str):
+        # A service without an optional parameter answers its default. Start and end replace a default range.
+        drops = is_range if each.name == "range" else each.optional and each.default is not None
+        if drops and isinstance(found.get(each.name), str):
             found[each.name] = None if found[each.name] == each.default else found[each.name]
     if "span" in arguments:
         found |= shown(arguments["span"])
-    if "start" in arguments:
-        found |= time_range(arguments["start"], arguments["end"])
     if endpoint in _JOINED:
         found["symbol"] = joined(arguments["symbol"])
     return found
@@ -123,7 +126,7 @@ def _version(version: object) -> str:
     raise BadQuery(msg, parameter="version")
 
 
-_SWITCHES = {"groups", "sparse"}
+_SWITCHES = {"groups", "running", "sparse"}
 
 _SPELLED: dict[str, Callable[[Any], object]] = {
     "by": _by,
@@ -170,9 +173,23 @@ def _checked_groups(parameters: Mapping[str, Any], arguments: Mapping[str, Any])
     return groups
 
 
-def _grouped(groups: list[str], reply: _core.Table, origin: Origin) -> Rows[Any]:
-    """Convert a history to rows, without the group columns that were not requested."""
-    return convert.rows(reply.keeping(_GROUPS, groups), origin)
+def _grouped(groups: list[str], parameters: Mapping[str, Any], reply: _core.Table, origin: Origin) -> Rows[Any]:
+    """Convert a history to rows, without the group columns that were not requested.
+
+    Without a start, ``meta["range"]`` has the time that the rows are about.
+    """
+    found = convert.rows(reply.keeping(_GROUPS, groups), origin)
+    if parameters["start"] is None and origin.as_of is not None:
+        end = origin.as_of
+        if parameters["end"] is not None:
+            ago = relative(parameters["end"])
+            end = (
+                datetime_of(instant(parameters["end"], "end") or 0)
+                if ago is None
+                else end - timedelta(milliseconds=ago)
+            )
+        found.meta["range"] = (end - timedelta(days=1), end)
+    return found
 
 
 def _with_versions(reply: _core.Table, origin: Origin) -> Rows[Any]:

@@ -23,11 +23,11 @@ from liqdata.cloud.upload import RECORD
 from liqdata.errors import BadQuery
 
 from .checkpoint import FINISHED, Finished, add_line, ingested_rows, lines_of
-from .given_files import open_given
+from .given_files import GivenFile, open_given
 from .tables import rates, sizes, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from liqdata.calls.progress import ProgressBar
     from liqdata.types import Progress
@@ -189,31 +189,37 @@ class Options:
 
 def stored(
     path: str | os.PathLike[str],
-    files: tuple[str | os.PathLike[str], ...],
+    files: Sequence[str | os.PathLike[str] | GivenFile],
     given: Mapping[str, object],
     options: Options,
     *,
     source: str | None = None,
+    facts: Mapping[str, object] | None = None,
     progress: Progress = False,
 ) -> Ingested:
-    """Store the rows of checked files and tables, and record the ingest."""
+    """Store the rows of checked files and tables, and record the ingest, with more ``facts`` about it.
+
+    Files that are open already are not looked up among the finished files, and not added to them.
+    """
     folder, dry_run = to_be_made(placed(path)), options.dry_run
-    origin = None if dry_run else (_core.new_ingest_id(), source, [os.fspath(file) for file in files])
+    names = [file.name if isinstance(file, GivenFile) else os.fspath(file) for file in files]
+    origin = None if dry_run else (_core.new_ingest_id(), source, names)
     options = replace(options, contracts=_contracts(folder), origin=origin)
     with contextlib.closing(bar(wanted=progress, total=None, what="ingest")) as shown:
         work = _Work(folder, options, shown)
         line = None
         try:
-            work.files([anchored(os.fspath(file), "files") for file in files])
+            work.files([anchored(os.fspath(file), "files") for file in files if not isinstance(file, GivenFile)])
+            work.open_files([file for file in files if isinstance(file, GivenFile)])
             if any(one is not None for one in given.values()):
                 work.tables(given)
             whole = work.so_far()
             if not dry_run and Path(folder).exists():
-                line = _line(whole, source, work.contracts)
+                line = _line(whole, source, work.contracts) | dict(facts or {})
                 add_line(Path(folder), RECORD, line)
         except BaseException as raised:
             done = work.so_far()
-            cut = _line(done, source, work.contracts) | {"interrupted": True}
+            cut = _line(done, source, work.contracts) | dict(facts or {}) | {"interrupted": True}
             if not dry_run:
                 _interrupted(folder, done, (cut, line), raised)
             raise
@@ -257,32 +263,82 @@ class _Work:
         if not left:
             return
         with contextlib.ExitStack() as scratch:
-            given = [open_given(path, scratch) for path in left]
-            names = {file.path: file.name for file in given if file.path != file.name}
+            is_sized = options.sizes is not None
+            given = [open_given(path, scratch, options.exchange, is_sized=is_sized) for path in left]
 
             def finish(file: str, outcome: dict[str, Any]) -> None:
-                path = os.fspath(file)
                 facts = {"contracts": outcome["contracts"], "ingest": options.id, "stored": outcome["stored"]}
-                finished.add(names.get(path, path), _counts(_ingested(outcome)) | facts)
+                finished.add(file, _counts(_ingested(outcome)) | facts)
 
-            self._begun.append(outcome := _Outcome())
-            seen = _counting(self._shown.update)
-            paths = [file.path for file in given]
-            attribution = (options.exchange, options.new_exchange, options.contracts, names)
-            _core.ingest_files(
-                *(self._folder, paths, options.format, *attribution, seen, finish, outcome.native),
-                quote_rates=options.rates,
-                dry_run=options.dry_run,
-                origin=options.origin,
-                contract_size=options.sizes,
-                symbol=options.symbol,
-            )
+            self.open_files(given, finish)
+
+    def open_files(self, given: list[GivenFile], finish: Callable[[str, dict[str, Any]], None] | None = None) -> None:
+        """Ingest files that are open; ``finish`` gets the name and the outcome of each finished file."""
+        if not given:
+            return
+        options = replace(self._options, contracts=self.contracts)
+        names = {file.path: file.name for file in given if file.path != file.name}
+
+        def finished(file: str, outcome: dict[str, Any]) -> None:
+            path = os.fspath(file)
+            if finish is not None:
+                finish(names.get(path, path), outcome)
+
+        self._begun.append(outcome := _Outcome())
+        attribution = (options.exchange, options.new_exchange, options.contracts, names)
+        paths, seen = [file.path for file in given], _counting(self._shown.update)
+        _core.ingest_files(
+            *(self._folder, paths, options.format, *attribution, seen, finished, outcome.native),
+            quote_rates=options.rates,
+            dry_run=options.dry_run,
+            origin=options.origin,
+            contract_size=options.sizes,
+            symbol=options.symbol,
+        )
 
     def tables(self, given: Mapping[str, object]) -> None:
         """Ingest tables."""
         self._begun.append(outcome := _Outcome())
         options = replace(self._options, contracts=self.contracts)
         _tables(self._folder, given, options, self._shown, outcome.native)
+
+
+class Session:
+    """An ingest of tables that arrive one after another; it is recorded as one ingest.
+
+    Parameters
+    ----------
+    path : str
+        The archive's folder; created if it is missing.
+    source : str, optional
+        Where the rows come from.
+    """
+
+    def __init__(self, path: str, source: str | None) -> None:
+        self._folder, self._source = to_be_made(placed(path)), source
+        origin: tuple[str, str | None, list[str]] = (_core.new_ingest_id(), source, [])
+        self._options = Options(new_exchange=True, contracts=_contracts(self._folder), origin=origin)
+        self._done = Ingested(0, 0, 0, id=self._options.id)
+
+    def store(self, given: Mapping[str, object]) -> Ingested:
+        """Store tables and return their outcome; their rows are durable then."""
+        outcome: dict[str, Any] = {}
+        tables = {kind: given.get(kind) for kind in ("orders", "bars", "open_interest", "positions")}
+        with contextlib.closing(bar(wanted=False, total=None, what="ingest")) as shown:
+            _tables(self._folder, tables, self._options, shown, outcome)
+        self._options = replace(self._options, contracts=outcome.get("contracts") or self._options.contracts)
+        found = _ingested(outcome)
+        self._done = replace(_together([self._done, found]), id=self._options.id)
+        return found
+
+    def so_far(self) -> Ingested:
+        """The sums of all tables."""
+        return self._done
+
+    def close(self) -> None:
+        """Record the ingest, if it stored or repeated a row."""
+        if self._done.rows:
+            add_line(Path(self._folder), RECORD, _line(self._done, self._source, self._options.contracts))
 
 
 class _Outcome:

@@ -388,7 +388,8 @@ def heatmap(
     bound : {"low", "high"}, optional
         Draw the low or the high end of the interval of each cell instead of its estimate.
     cmap : str or matplotlib.colors.Colormap, optional
-        Colour map; viridis on a dark background by default.
+        Colour map; by default purple to yellow, so that few cells are bright, and the brightest are those of the
+        ten largest visible rows.
     vmin, vmax : float, optional
         Ends of the colour scale in the unit of the map (USD), above 0; from the visible cells by default.
     threshold : float, optional

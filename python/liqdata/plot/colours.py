@@ -2,15 +2,22 @@
 
 Longs are blue and shorts are orange. This pair is distinct in every kind of colour blindness, and visible on white and
 on black backgrounds.
+
+The default scale of heatmaps shows peaks; ``web/src/chart/peaks.ts`` has the same rule. It is logarithmic, from the
+lower quartile of the visible cells to the tenth largest row: the brightest cells are those of the ten largest rows. The
+colours of its dark half reach up to a knee, over which few of the visible cells are.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from matplotlib.colors import to_hex, to_rgb
+import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import ListedColormap, to_hex, to_rgb
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.axes import Axes
 
 __all__ = [
@@ -23,10 +30,13 @@ __all__ = [
     "PAPER",
     "PRICE",
     "SHORT",
+    "Peaks",
+    "colours_of",
     "faint",
     "ink",
     "is_dark",
     "light",
+    "peaks_of",
     "shades",
     "tiers",
 ]
@@ -87,3 +97,97 @@ def faint(ax: Axes, share: float = 0.68) -> str:
 def is_dark(ax: Axes) -> bool:
     """Whether these axes have light text on a dark background."""
     return sum(to_rgb(ink(ax))) > 1.5  # noqa: PLR2004 - half of white
+
+
+_FLOOR = 0.25
+"""Share of the visible cells that are below the floor, and have the darkest colour."""
+
+_KNEE = 0.9
+"""Share of the visible cells that are dark: their colours have a luminance of at most 0.35."""
+
+_DARK = 0.53
+"""Share of the colours that are dark."""
+
+_ROWS = 400
+"""Most rows that are separate; with more, neighbours count as their largest, as in a picture."""
+
+_LARGEST = 10
+"""Rows with the brightest cells; fewer if there are fewer than a hundred rows."""
+
+_DECADES = 3.0
+"""Longest scale, in powers of ten."""
+
+
+class Peaks(NamedTuple):
+    """The amounts at the ends of the scale, and where its dark colours end."""
+
+    floor: float
+    knee: float
+    top: float
+
+
+def peaks_of(matrix: npt.NDArray[np.float64], prices: npt.NDArray[np.float64], low: float, high: float) -> Peaks:
+    """The scale for the rows between two prices.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray
+        Amounts, shape (P, T); NaN where unknown.
+    prices : numpy.ndarray
+        Prices of the rows, shape (P,).
+    low, high : float
+        The lowest and the highest visible price.
+
+    Returns
+    -------
+    Peaks
+        1, 5 and 10 without an amount above 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.arange(1.0, 101.0)
+    >>> peaks_of(np.repeat(rows[:, None] ** 2, 3, axis=1), rows, 1.0, 100.0)
+    Peaks(floor=676.0, knee=8200.0, top=8280.0)
+    """
+    seen = matrix[(prices >= low) & (prices <= high)]
+    if not seen.size:
+        return Peaks(1.0, 5.0, 10.0)
+    together = -(-len(seen) // _ROWS)
+    missing = -len(seen) % together
+    padded = np.concatenate([seen, np.full((missing, seen.shape[1]), np.nan)])
+    merged = np.fmax.reduce(padded.reshape(-1, together, seen.shape[1]), axis=1)
+    known = np.sort(merged[~np.isnan(merged)])
+    if not len(known) or known[-1] <= 0.0:
+        return Peaks(1.0, 5.0, 10.0)
+    rows = np.sort(np.nan_to_num(merged).max(axis=1))
+    count = min(_LARGEST, max(1, len(rows) // 10))
+    top = float(rows[-count]) or float(known[-1])
+    least = top / 10.0**_DECADES
+    knee = min(max(float(known[int(_KNEE * len(known))]), 2.0 * least), 0.99 * top)
+    floor = min(max(float(known[int(_FLOOR * len(known))]), least), 0.9 * knee)
+    return Peaks(_rounded(floor), _rounded(knee), _rounded(top))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
+def colours_of(found: Peaks) -> ListedColormap:
+    """The colours of the scale, purple to yellow: those of viridis.
+
+    Parameters
+    ----------
+    found : Peaks
+        The scale.
+
+    Returns
+    -------
+    matplotlib.colors.ListedColormap
+        256 colours, equally far apart in the logarithm of the amount.
+    """
+    knee = np.log(found.knee / found.floor) / np.log(found.top / found.floor)
+    shares = np.interp(np.arange(256) / 255.0, [0.0, knee, 1.0], [0.0, _DARK, 1.0])
+    # Square, since the dark colours are the first 30 % of viridis.
+    table: Any = mpl.colormaps["viridis"](np.floor(255.0 * shares**2 + 0.5).astype(int))
+    return ListedColormap(table, name="peaks")

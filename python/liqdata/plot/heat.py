@@ -39,9 +39,6 @@ _EXPECTED = 3  # the number of the model that estimates expected liquidations
 _CANDLE = 0.05  # minimum width of a candle, in inches
 _CLOSE = 0.02  # minimum distance between two closes, in inches
 
-DECADES = 1.6
-"""Length of the colour scale, which ends at the strongest visible cell, in powers of ten."""
-
 
 class Scale(NamedTuple):
     """Colour settings that the caller chose."""
@@ -72,13 +69,22 @@ class Scale(NamedTuple):
             raise BadQuery(msg, parameter="cmap")
         return Scale(self.cmap, least, most, threshold)
 
-    def map(self) -> Colormap:
+    def ends(self, matrix: Floats, prices: Floats, view: tuple[float, float]) -> colours.Peaks:
+        """The scale for the rows in view, with the ends that the caller chose."""
+        found = colours.peaks_of(matrix, prices, *view)
+        bottom = found.floor if self.vmin is None else self.vmin
+        top = found.top if self.vmax is None else self.vmax
+        if not bottom < top:
+            bottom, top = (top / 10.0, top) if self.vmin is None else (bottom, bottom * 10.0)
+        return colours.Peaks(bottom, found.knee, top)
+
+    def map(self, ends: colours.Peaks) -> Colormap:
         """The colour map.
 
         In a map of the caller without a colour for empty cells, they get its lowest colour.
         """
         if self.cmap is None:
-            return mpl.colormaps["viridis"].with_extremes(bad=colours.BACKGROUND)
+            return colours.colours_of(ends).with_extremes(bad=colours.BACKGROUND)
         chosen = self.cmap if isinstance(self.cmap, Colormap) else mpl.colormaps[self.cmap]
         own = chosen.get_bad()
         return chosen if own[3] > 0 else chosen.with_extremes(bad=chosen(0.0))
@@ -108,17 +114,17 @@ def heatmap(
             max(8, int((have.width - 1.6 * have.scale) / (_CANDLE if candles and line.bars else _CLOSE)))
         )
     layout.fit(ax)
-    map_ = scale.map()
-    ax.set_facecolor(to_hex(cast("Any", map_.get_bad())))
-
     cells = np.ma.masked_invalid(shown)
     cells = np.ma.masked_less_equal(cells, 0.0)
     if scale.threshold is not None:
         cells = np.ma.masked_less(cells, scale.threshold)
     low, high = view_of_heatmap(grid, cells.sum(axis=1).filled(0.0) if cells.count() else None, line)
+    ends = scale.ends(shown, grid.prices, (low, high))
+    map_ = scale.map(ends)
+    ax.set_facecolor(to_hex(cast("Any", map_.get_bad())))
     ax.tick_params(labelsize=8.6 * have.scale, length=3.0 * have.scale, width=0.6)
     if cells.count():
-        _mesh(grid, cells, (low, high), ax, scale=scale, map_=map_)
+        _mesh(grid, cells, ax, ends=ends, map_=map_)
     else:
         layout.note(ax, "no estimated liquidations" if scale.threshold is None else "no cell reaches the threshold")
         ax.texts[-1].set_color(colours.FAINT)
@@ -185,20 +191,13 @@ def _head(
 def _mesh(
     grid: Heatmap,
     cells: np.ma.MaskedArray[Any, Any],
-    view: tuple[float, float],
     ax: Axes,
     *,
-    scale: Scale,
+    ends: colours.Peaks,
     map_: Colormap,
 ) -> None:
-    """Draw the cells and the colour bar, scaled to the visible cells."""
-    seen = cells[(grid.prices >= view[0]) & (grid.prices <= view[1])]
-    seen = seen if seen.count() else cells
-    top = float(seen.max()) if scale.vmax is None else scale.vmax
-    low = float(seen.min())
-    bottom = max(low, top / 10**DECADES) if scale.vmin is None else scale.vmin
-    if not bottom < top:
-        bottom, top = (top / 10.0, top) if scale.vmin is None else (bottom, bottom * 10.0)
+    """Draw the cells and the colour bar."""
+    bottom, _, top = ends
     mesh = ax.pcolormesh(
         starts(grid.times),
         _edges(grid.prices),
@@ -208,7 +207,7 @@ def _mesh(
         shading="flat",
         rasterized=True,
     )
-    fainter, stronger = low < bottom, float(cells.max()) > top
+    fainter, stronger = float(cells.min()) < bottom, float(cells.max()) > top
     more = ("both" if stronger else "min") if fainter else "max" if stronger else "neither"
     have = layout.room(ax)
     inset = ax.inset_axes((1.1, 0.0, 0.02, 1.0))

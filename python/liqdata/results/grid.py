@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from liqdata.calls.arguments import is_missing, millis_of
 from liqdata.text.printable import printable
+from liqdata.text.thumbnail import thumbnail
 
 from .json_form import schema_of
 from .units import OLD, as_served, open_interest_age
@@ -182,7 +183,11 @@ class Grid:
             f"<td style='text-align:left'>{html.escape(printable(value))}</td></tr>"
             for name, value in self._head() + caveats + self._sources + known
         )
-        return f"<table><caption>{html.escape(title)}</caption><tbody>{cells}</tbody></table>"
+        model = self.meta.get("model", getattr(self, "model", None))
+        numbered = f", model {model}" if isinstance(model, int) and model else ""
+        words = f"{self.symbol} {self.range}{numbered}, {self._unit}, {_instant(self.updated_at)}"
+        picture = thumbnail(self, printable(words))
+        return f"{picture}<table><caption>{html.escape(title)}</caption><tbody>{cells}</tbody></table>"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:

@@ -81,7 +81,8 @@ class Heatmap(Grid, HeatmapGridMembers):
     matrix : numpy.ndarray
         Amount per cell in :attr:`units`, shape (P, T), float64, C order. NaN marks a cell that the service left empty.
     meta : dict
-        Source, as_of, simulated, age, view and more. Ignored by ``==``, but for :attr:`units`.
+        Source, as_of, simulated, age, view, price_at (the instant of ``current_price``) and more. Ignored by ``==``,
+        but for :attr:`units`.
     parted : tuple of numpy.ndarray, optional
         Four arrays of shape (T,), one value per column: the row that separates longs from shorts, the long and the
         short amount in this row, and the price at the end of the column. :attr:`long`, :attr:`short`, :attr:`low` and
@@ -479,7 +480,8 @@ class Heatmap(Grid, HeatmapGridMembers):
             Draw :attr:`low` or :attr:`high` instead of :attr:`matrix`. Cells without a validated interval are not
             drawn.
         cmap : str or matplotlib.colors.Colormap, optional
-            Colours; viridis on a dark background by default.
+            Colours; by default purple to yellow, so that few cells are bright, and the brightest are those of the
+            ten largest visible rows.
         vmin, vmax : float, optional
             Ends of the colour scale, in :attr:`units`, above 0; taken from the visible cells by default.
         threshold : float, optional

@@ -82,7 +82,8 @@ class LiquidationMap(Grid, LiquidationMapMembers):
     total : numpy.ndarray
         USD of each bin, shape (N,), float64.
     meta : dict
-        Source, as_of, simulated, age, view and more. Ignored by ``==``, but for :attr:`units`.
+        Source, as_of, simulated, age, view, price_at (the instant of ``current_price``) and more. Ignored by ``==``,
+        but for :attr:`units`.
     fine : tuple, optional
         The grid with narrower bins that :meth:`swept` uses: price of bin 0, width of a bin in log price, index of the
         first bin, index of the first bin above all longs, and USD by leverage and bin, shape (L, M). From a server

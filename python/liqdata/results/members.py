@@ -27,9 +27,14 @@ class HeatmapGridMembers:
     prices: npt.NDArray[np.float64]
     times: npt.NDArray[np.datetime64]
     matrix: npt.NDArray[np.float64]
+    price_at: datetime | None = field(default=None, compare=False, kw_only=True)
     outside: dict[str, npt.NDArray[np.float64]] | None = field(default=None, compare=False, kw_only=True)
 
     _meanings: ClassVar[dict[str, tuple[str, str]]] = {
+        "price_at": (
+            "datetime",
+            "the instant of the current price: the close of its bar, or the reading of its mark price",
+        ),
         "outside": (
             "dict[str, npt.NDArray[np.float64]]",
             "amounts at prices that the heatmap does not show, by column",
@@ -51,10 +56,15 @@ class LiquidationMapMembers:
     sides: npt.NDArray[np.str_]
     tiers: npt.NDArray[np.float64]
     total: npt.NDArray[np.float64]
+    price_at: datetime | None = field(default=None, compare=False, kw_only=True)
     outside: dict[str, float] | None = field(default=None, compare=False, kw_only=True)
     within: dict[str, dict[str, float]] | None = field(default=None, compare=False, kw_only=True)
 
     _meanings: ClassVar[dict[str, tuple[str, str]]] = {
+        "price_at": (
+            "datetime",
+            "the instant of the current price: the close of its bar, or the reading of its mark price",
+        ),
         "outside": ("dict[str, float]", "amounts of the bins that the map does not show"),
         "within": ("dict[str, dict[str, float]]", "amounts over all bins, by distance from the price in percent"),
     }

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Record", "frame"]
 
-_OTHER_SPELLINGS = {"1d": ("24h", "d1"), "24h": ("d1",), "7d": ("d7",), "1w": ("d7",)}
+_OTHER_SPELLINGS = {"1d": ("24h", "d1"), "24h": ("d1",), "7d": ("d7",), "1w": ("7d", "d7"), "30d": ("1M",)}
 _WINDOWS = {"1h", "4h", "12h", "24h"}
-"""The keys of ``overview``."""
+"""The keys that ``overview`` always has."""
 _TIME = "updatedAt"
 
 
@@ -83,7 +83,8 @@ class Record(dict[str, Any]):
                 return self[other]
         if str(name) not in _WINDOWS and set(self) >= _WINDOWS:
             windows = ", ".join(map(repr, sorted(_WINDOWS, key=lambda window: int(window[:-1]))))
-            msg = f"{name!r} is not a window of these totals; allowed: {windows}; history() has any other period"
+            others = "overview(range=, start=, end=) adds others"
+            msg = f"{name!r} is not a window of these totals; allowed: {windows}; {others}"
             raise KeyError(msg)
         raise KeyError(name)
 

@@ -21,7 +21,7 @@ from liqdata.frames.import_order import pandas_first
 from . import exact
 from .excel import write_excel
 from .json_form import finite, schema_of
-from .rows_text import as_html, as_text, more
+from .rows_text import as_html, as_text, more, taken
 
 if TYPE_CHECKING:
     import os
@@ -231,7 +231,7 @@ class Rows(Generic[R]):
 
     def __repr__(self) -> str:
         labels = [label for label in ("simulated", "replayed") if self.meta.get(label)]
-        labels += [text] if (text := more(self.meta)) else []
+        labels += [text for text in (taken(self.meta), more(self.meta)) if text]
         label = "".join(f"; {one}" for one in labels)
         return f"Rows({len(self)} × {', '.join(self.columns)}{label})"
 

@@ -91,7 +91,7 @@ def _width(text: str) -> int:
 
 def _caption(rows: Rows[Any]) -> str:
     parts = [f"{len(rows):,} rows" if len(rows) != 1 else "1 row"]
-    parts += [text] if (text := more(rows.meta)) else []
+    parts += [text for text in (taken(rows.meta), more(rows.meta)) if text]
     parts += [label.upper() for label in ("simulated", "replayed") if rows.meta.get(label)]
     parts += [
         f"{name.replace('_', ' ')} {_plain(rows.meta[name])}"
@@ -106,6 +106,14 @@ def more(meta: dict[str, Any]) -> str:
     if "more" not in meta or meta["more"] is False:
         return ""
     return "more with iter_orders" if meta["more"] else "possibly more with iter_orders"
+
+
+def taken(meta: dict[str, Any]) -> str:
+    """The time that a history without a start is about; empty otherwise."""
+    if "range" not in meta:
+        return ""
+    start, end = (f"{bound:%Y-%m-%d %H:%M}" for bound in meta["range"])
+    return f"last 24 hours, {start} to {end} UTC"
 
 
 def _cell(cell: object, kind: str) -> str:

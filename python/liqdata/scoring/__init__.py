@@ -9,7 +9,8 @@ Other predictions show whether a map adds information. A *path* predicts the USD
 path from price moves, the adaptive path also from recently reported USD. A *null* is a changed copy of the map, such as
 its state some days before. A *baseline* is a simple map.
 
-:func:`liqdata.score` is in ``score``, :func:`liqdata.score_truth` in ``known_positions``. ``columns`` reads input
+:func:`liqdata.score` is in ``score``, :func:`liqdata.score_truth` in ``known_positions``, :func:`liqdata.fit_shares`
+in ``shares``. ``columns`` reads input
 tables, and ``truth`` reads the reported USD. ``compare`` makes the tables of a ``card``; ``text`` and ``picture`` print
 and draw a card. The package ``maps`` has the maps and baselines to score, ``statistics`` the fits and scores.
 """
@@ -20,14 +21,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .card import Scorecard
+    from .shares import Shares
 
-__all__ = ["Scorecard"]
+__all__ = ["Scorecard", "Shares"]
 
 
 def __getattr__(name: str) -> object:
-    if name != "Scorecard":
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    from .card import Scorecard
+    if name == "Scorecard":
+        from .card import Scorecard
 
-    return Scorecard
+        return Scorecard
+    if name == "Shares":
+        from .shares import Shares
+
+        return Shares
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

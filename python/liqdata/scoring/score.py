@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
@@ -25,16 +27,20 @@ from .statistics.path import Path, read_bars, read_path
 from .truth import Truth, period_of, realised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import timedelta
 
     from liqdata.types import Instant, Progress
 
     from .statistics.trial import Paths, Run, Trial
 
-__all__ = ["score"]
+__all__ = ["Trials", "fresh_trials", "merge_trials", "score"]
 
-_TRIED: dict[bytes, set[bytes]] = {}  # digest of the reported USD: digests of the predictions scored in this process
+Trials: TypeAlias = dict[bytes, set[bytes]]
+"""Digests of the predictions that were scored, by the digest of the reported USD."""
+
+_PROCESS: Trials = {}
+_TRIALS: ContextVar[Trials] = ContextVar("trials", default=_PROCESS)
 
 
 @overload
@@ -362,6 +368,26 @@ def _named(baselines: Any) -> Any:
 def _variants(path: Path, predictions: list[Floats]) -> int:
     """Number of different predictions that this process has scored on the same reported USD."""
     truth = hashlib.blake2b(path.opens.tobytes() + path.usd.tobytes(), digest_size=16).digest()
-    seen = _TRIED.setdefault(truth, set())
+    seen = _TRIALS.get().setdefault(truth, set())
     seen.update(hashlib.blake2b(one.tobytes(), digest_size=16).digest() for one in predictions)
     return len(seen)
+
+
+@contextmanager
+def fresh_trials() -> Iterator[Trials]:
+    """Count the variants of the block apart from those of this process."""
+    trials: Trials = {}
+    token = _TRIALS.set(trials)
+    try:
+        yield trials
+    finally:
+        _TRIALS.reset(token)
+
+
+def merge_trials(card: Scorecard, trials: Trials) -> Scorecard:
+    """Count the variants of a card that was computed apart as if this process had scored it."""
+    for truth, predictions in trials.items():
+        seen = _PROCESS.setdefault(truth, set())
+        seen.update(predictions)
+        card.meta["variants"] = len(seen)
+    return card

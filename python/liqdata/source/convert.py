@@ -118,7 +118,7 @@ def record(reply: _core.Reply, origin: Origin) -> Record:
     """A dict with the keys of the contract; the other members of the reply become attributes."""
     updated = reply.members.get("updatedAt")
     meta = origin.meta(datetime_of(updated) if isinstance(updated, int) else None)
-    meta = _explained(reply.explain, meta) | _served_by(reply)
+    meta = _explained(reply.explain, meta) | _priced_at(reply) | _served_by(reply)
     _warn_if_unknown(meta)
     unmarked = origin.simulated is None or "recording" in meta
     made = Record(
@@ -259,7 +259,13 @@ def _labelled(reply: _core.Reply, origin: Origin) -> dict[str, Any]:
     # A recorded map is of another market than the one that sends it.
     if meta.get("simulated") is None or "source" in labels:
         meta["simulated"] = labels.get("simulated")
-    return meta | _served_by(reply)
+    return meta | _priced_at(reply) | _served_by(reply)
+
+
+def _priced_at(reply: _core.Reply) -> dict[str, Any]:
+    """The ``meta`` with the instant of the current price of an estimate, if the source sent it."""
+    at = reply.labels.get("price_at")
+    return {} if at is None else {"price_at": datetime_of(at)}
 
 
 def _served_by(reply: _core.Reply) -> dict[str, Any]:

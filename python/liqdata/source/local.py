@@ -14,14 +14,15 @@ from liqdata.calls.progress import bar
 from liqdata.endpoints.cascades import gap_text
 from liqdata.endpoints.requests import joined, least_usd
 from liqdata.errors import ArchiveError, LiqdataError, WrongState
+from liqdata.results.answers import answers
 from liqdata.stream import CascadeStream, OrderStream
-from liqdata.walk import OrderIterator, at_most, pages
+from liqdata.walk import OrderIterator, at_most, pages, turned
 
 from . import convert
 from .convert import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from liqdata.cloud.mirror import Mirror
@@ -172,9 +173,7 @@ class LocalSource:
 
     def _coverage(self, question: _core.Question, at: int | None) -> _core.Table | None:
         """The coverage of realised totals; ``None`` for queries that return no realised totals."""
-        if question.covered is None:
-            return None
-        return self.core.coverage(question.covered, at)
+        return self.core.coverage(question, at)
 
     def ask_each(self, request: Request[A]) -> A | dict[str, A]:
         """The answer to a request; for several symbols a dict from symbol to answer."""
@@ -221,28 +220,46 @@ class LocalSource:
             for at, reply in zip(part, replies, strict=True):
                 yield request.convert(reply, self.origin(at).of_question(request.endpoint, parameters))
 
-    def ask_list(self, request: Request[A]) -> A | list[A] | dict[str, A] | dict[str, list[A]]:
-        """As :meth:`ask_each`, but for several instants return a list of answers instead of each answer."""
+    def ask_list(self, request: Request[A]) -> A | Sequence[A] | dict[str, A] | dict[str, Sequence[A]]:
+        """As :meth:`ask_each`, but for several instants return a sequence of answers instead of each answer."""
         switch(request.explain, "explain")
         if not request.has_instants:
             return self.ask_each(request)
         instants = request.instants()
-        core = self.open_core()
-        one = not request.has_symbols
-        questions = {"": request.question()} if one else request.questions()
-        origins = [self.origin(at) for at in instants]
-        replies = core.ask_at(list(questions.values()), list(questions), instants)
-        found = {
-            name: [
+        self.open_core()
+        if not request.has_symbols:
+            return self._answers(request.question(), "", request, instants)
+        return {
+            name: self._answers(question, name, request, instants) for name, question in request.questions().items()
+        }
+
+    def ask_at(self, request: Request[A]) -> A | Sequence[A]:
+        """The answer to a request that is about no sequence of symbols; for several instants a sequence of answers."""
+        if not request.has_instants:
+            return self.ask(request)
+        instants = request.instants()
+        self.open_core()
+        return self._answers(request.question(), "", request, instants)
+
+    def _answers(self, question: _core.Question, symbol: str, request: Request[A], instants: list[int]) -> Sequence[A]:
+        """The answers to one query as of each instant."""
+        about = request.about(symbol) if symbol else dict(request.parameters)
+
+        def compute(start: int, end: int) -> list[A]:
+            part = instants[start:end]
+            (replies,) = self.open_core().ask_at([question], [symbol], part)
+            return [
                 request.convert(
                     reply,
-                    origin.of_question(request.endpoint, dict(request.parameters) if one else request.about(name)),
+                    self.origin(at)
+                    .of_question(request.endpoint, about)
+                    .of_reply(reply)
+                    ._replace(coverage=self._coverage(question, at)),
                 )
-                for reply, origin in zip(of_symbol, origins, strict=True)
+                for at, reply in zip(part, replies, strict=True)
             ]
-            for name, of_symbol in zip(questions, replies, strict=True)
-        }
-        return found[""] if one else found
+
+        return answers(len(instants), compute)
 
     def iter_orders(self, given: Mapping[str, Any]) -> OrderIterator[Any]:
         """Iterate over all orders."""
@@ -252,13 +269,17 @@ class LocalSource:
         core = self.open_core()
         first, last = resolved(given["start"], given["end"], core.now if at is None else at)
         groups = switch(given["groups"], "groups")
-        history = core.history(symbol, exchange, least, first, last, at, groups)
+        switch(given["oldest_first"], "oldest_first")
+        history = core.history(symbol, exchange, least, first, last, at, groups, given["oldest_first"])
         if history is not None:
             following = history.next
         else:
-            chunk = _CHUNK if most is None or (first, last) != (None, None) else min(_CHUNK, most)
+            bounded = most is not None and (first, last) == (None, None) and not given["oldest_first"]
+            chunk = min(_CHUNK, most) if most is not None and bounded else _CHUNK
             page = partial(core.page, symbol, exchange, least, chunk)
             following = pages(lambda offset: page(offset, at, groups), chunk, first, last)
+            if given["oldest_first"]:
+                following = turned(following)
         shown = bar(wanted=given["progress"], total=given["max_rows"])
         return OrderIterator(at_most(following, most), shown, lambda: self.origin(at), groups=groups)
 

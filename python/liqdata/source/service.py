@@ -13,13 +13,14 @@ from liqdata.calls.traceback import public_call
 from liqdata.endpoints.cascades import gap_text
 from liqdata.endpoints.requests import joined, least_usd
 from liqdata.errors import BadQuery, LiqdataError, UnexpectedReply
+from liqdata.results.answers import answers
 from liqdata.stream import AsyncCascadeStream, AsyncOrderStream, CascadeStream, OrderStream
 from liqdata.walk import AsyncOrderIterator, OrderIterator
 
 from .convert import rows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     from liqdata.results.rows import Rows
     from liqdata.types import BarRow
@@ -83,6 +84,12 @@ class Service:
     def _walk(self, given: Mapping[str, Any]) -> tuple[_core.Walk, Any, bool]:
         """A walk over all orders, the origin of its rows as a function, and whether it has the group column."""
         at, groups = instant(given["as_of"], "as_of"), switch(given["groups"], "groups")
+        if switch(given["oldest_first"], "oldest_first"):
+            msg = (
+                "oldest_first: True is not allowed for a client, because a service gives its newest orders first; "
+                "allowed: False, or a market of this machine, such as liqdata.open(folder)"
+            )
+            raise BadQuery(msg, parameter="oldest_first")
         walk = self.core.walk(
             given["symbol"],
             given["exchange"],
@@ -142,14 +149,25 @@ class BlockingService(Service):
             replies = self._replies(part.questions, part.notes)
             yield from part.converted(replies, request, self)
 
-    def ask_list(self, request: Request[A]) -> A | list[A] | dict[str, A] | dict[str, list[A]]:
-        """As :meth:`ask_each`, but for several instants return a list of answers instead of each answer."""
+    def ask_list(self, request: Request[A]) -> A | Sequence[A] | dict[str, A] | dict[str, Sequence[A]]:
+        """As :meth:`ask_each`, but for several instants return a sequence of answers instead of each answer."""
         if not request.has_instants:
             return self.ask_each(request)
-        series = _series(request)
-        questions, notes = _flattened(series)
-        replies = iter(self._replies(questions, notes))
-        return _lists(series, replies, request, self)
+        found = {name: self._answers(one, request) for name, one in _series(request).items()}
+        return found if request.has_symbols else found[""]
+
+    def ask_at(self, request: Request[A]) -> A | Sequence[A]:
+        """The answer to a request that is about no sequence of symbols; for several instants a sequence of answers."""
+        return self._answers(_series(request)[""], request) if request.has_instants else self.ask(request)
+
+    def _answers(self, series: _Series, request: Request[A]) -> Sequence[A]:
+        """The answers to one query as of each instant."""
+
+        def compute(start: int, end: int) -> list[A]:
+            part = series.part(start, end)
+            return part.converted(self._replies(part.questions, part.notes), request, self)
+
+        return answers(len(series.instants), compute)
 
     @public_call
     def _replies(self, questions: list[_core.Question], notes: list[str]) -> list[Any]:
@@ -215,14 +233,22 @@ class AsyncService(Service):
             for converted in part.converted(await self._replies(part.questions, part.notes), request, self):
                 yield converted
 
-    async def ask_list(self, request: Request[A]) -> A | list[A] | dict[str, A] | dict[str, list[A]]:
+    async def ask_list(self, request: Request[A]) -> A | Sequence[A] | dict[str, A] | dict[str, Sequence[A]]:
         """As :meth:`ask_each`, but for several instants return a list of answers instead of each answer."""
         if not request.has_instants:
             return await self.ask_each(request)
         series = _series(request)
         questions, notes = _flattened(series)
-        replies = iter(await self._replies(questions, notes))
-        return _lists(series, replies, request, self)
+        found = _lists(series, iter(await self._replies(questions, notes)), request, self)
+        return found if request.has_symbols else found[""]
+
+    async def ask_at(self, request: Request[A]) -> A | Sequence[A]:
+        """The answer to a request that is about no sequence of symbols; for several instants a list of answers."""
+        if not request.has_instants:
+            return await self.ask(request)
+        series = _series(request)
+        questions, notes = _flattened(series)
+        return _lists(series, iter(await self._replies(questions, notes)), request, self)[""]
 
     @public_call
     async def _replies(self, questions: list[_core.Question], notes: list[str]) -> list[Any]:
@@ -260,9 +286,9 @@ class _Series(NamedTuple):
     parameters: dict[str, object]
     symbol: str
 
-    def part(self, start: int) -> _Series:
-        """The same query as of the few instants that begin at index ``start``."""
-        return self._replace(instants=self.instants[start : start + _BATCH])
+    def part(self, start: int, end: int | None = None) -> _Series:
+        """The same query as of the instants from index ``start`` on and before ``end``; by default a few of them."""
+        return self._replace(instants=self.instants[start : start + _BATCH if end is None else end])
 
     @property
     def questions(self) -> list[_core.Question]:
@@ -302,12 +328,11 @@ def _flattened(series: dict[str, _Series]) -> tuple[list[_core.Question], list[s
 
 def _lists(
     series: dict[str, _Series], replies: Iterator[Any], request: Request[A], service: Service
-) -> list[A] | dict[str, list[A]]:
-    """Convert the replies to a list per symbol, or to one list without a sequence of symbols."""
-    found = {
+) -> dict[str, Sequence[A]]:
+    """Convert the replies to a list per series."""
+    return {
         name: one.converted(list(islice(replies, len(one.instants))), request, service) for name, one in series.items()
     }
-    return found if request.has_symbols else found[""]
 
 
 def _converted(

@@ -70,6 +70,8 @@ fn columns(wanted: &FiledColumns) -> impl Iterator<Item = &'static str> {
         ("exchange", wanted.exchange),
         ("symbol", wanted.symbol),
         ("coin", wanted.coin),
+        ("price", wanted.amounts),
+        ("qty", wanted.amounts),
     ];
     let named = named
         .into_iter()
@@ -237,9 +239,12 @@ fn show_some(orders: &FiledOrders<'_>, rows: &[usize], sink: &mut dyn FnMut(&Fil
     let numbers = names.map(|column| column.as_ref().map(|column| some(column.numbers, rows)));
     let [exchange, symbol, coin] = &numbers;
     let sides = some(orders.side.numbers, rows);
+    let [price, qty] = [orders.price, orders.qty].map(|cells| cells.map(|cells| some(cells, rows)));
     sink(&FiledOrders {
         timestamp: &some(orders.timestamp, rows),
         value_usd: &some(orders.value_usd, rows),
+        price: price.as_deref(),
+        qty: qty.as_deref(),
         side: named(&orders.side, &sides),
         exchange: given(orders.exchange.as_ref(), exchange.as_ref()),
         symbol: given(orders.symbol.as_ref(), symbol.as_ref()),
@@ -256,9 +261,12 @@ fn orders<'a>(batch: &'a RecordBatch, wanted: &FiledColumns) -> Result<FiledOrde
         .map(|name| projection::side_of(name).map_err(|message| ("side", message)))
         .collect();
     let named = |is: bool, name| is.then(|| names_of(batch, name)).transpose();
+    let exact = |name| wanted.amounts.then(|| amounts(batch, name)).transpose();
     Ok(FiledOrders {
         timestamp: times(batch, "timestamp")?,
         value_usd: amounts(batch, "value_usd")?,
+        price: exact("price")?,
+        qty: exact("qty")?,
         side: Numbered {
             values: values?,
             numbers: sides.numbers,

@@ -22,7 +22,7 @@ use crate::client::connection::pool::Share;
 ///
 /// let client = Client::new(Config::new("https://data.example")?)?;
 /// let caller = client.blocking()?;
-/// let overview = caller.block_on(caller.client().send(&Overview))??;
+/// let overview = caller.block_on(caller.client().send(&Overview::default()))??;
 /// caller.leave();
 /// # drop(overview);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

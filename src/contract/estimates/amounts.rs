@@ -10,6 +10,7 @@ object! {
         [extension] units: Words<Units>, "usd, or relative: comparable only inside one estimate, because open interest is unknown";
         [extension] view: Words<EstimateView>, "what the amounts count: exposed open interest, liquidations expected to be reported, or measured positions";
         [extension] simulated: Option<bool>, "whether the market is simulated";
+        [extension] price_at "priceAt": Option<Millis> ["ms"], "the instant of the current price: the close of its bar, or the reading of its mark price";
         served_by: OptionalGroup<ServedBy>;
     }
 }

@@ -113,7 +113,7 @@ struct Common<'a>(&'a HeatmapGrid);
 impl Serialize for Common<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut common = serializer.serialize_struct("Common", 1)?;
-        let mut without = Without(&mut common, &["updatedAt", "currentPrice"]);
+        let mut without = Without(&mut common, &["updatedAt", "currentPrice", "priceAt"]);
         self.0.write(&mut Without(&mut without, &BY_COLUMN))?;
         common.end()
     }
@@ -203,8 +203,8 @@ pub fn grid_parts(body: &[u8]) -> Option<(&[u8], &[u8])> {
 pub struct GridHashes {
     /// Hash of all members that apply to every column, such as the prices.
     common: u64,
-    /// The time of the last input, and the current price.
-    now: (Millis, u64),
+    /// The time of the last input, the current price and its instant.
+    now: (Millis, u64, Option<Millis>),
     /// End and hash of each column.
     columns: Vec<(Millis, u64)>,
 }
@@ -235,7 +235,11 @@ impl GridHashes {
         let ends = grid.times.iter().enumerate();
         Self {
             common: common.finish(),
-            now: (grid.updated_at, grid.current_price.to_bits()),
+            now: (
+                grid.updated_at,
+                grid.current_price.to_bits(),
+                grid.labels.price_at,
+            ),
             columns: ends.map(|(column, end)| (*end, hash(column))).collect(),
         }
     }

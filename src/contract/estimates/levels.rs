@@ -1,7 +1,7 @@
 //! `/api/liq-levels`: the prices with the most estimated liquidations, per leverage tier.
 
 use crate::contract::endpoint::endpoint;
-use crate::contract::parameter::ModelChoice;
+use crate::contract::parameter::{Exchange, ModelChoice};
 use crate::contract::reply::{ByNumber, Fraction, Group, object, reply};
 use crate::model::{Coin, EstimateLabels, Headline, LevelTier, Millis, TierLevels};
 
@@ -11,6 +11,7 @@ endpoint! {
     symbol: Coin = "BTC", "coin";
     model: Option<ModelChoice>, "2, 3 or a model with your own parameters; an extension of our server";
     [extension] headline: Option<Headline> = "reach", "reach: the most USD that the price is likely to reach; strongest: the most USD at any distance; an extension of our server";
+    [extension] exchange: Option<Exchange>, "exchange to which the estimate is limited; if absent, all exchanges together; an extension of our server";
     => enveloped TierLevels
 }
 

@@ -1,7 +1,7 @@
 //! `/api/liq-maxpain`: the headline levels of the estimate, for a day and a week.
 
 use crate::contract::endpoint::endpoint;
-use crate::contract::parameter::ModelChoice;
+use crate::contract::parameter::{Exchange, ModelChoice};
 use crate::contract::reply::{Group, object, reply};
 use crate::model::{
     Cluster, Coin, EstimateLabels, Headline, MapSource, MaxPain, Millis, Pain, RangesWithin,
@@ -15,6 +15,7 @@ endpoint! {
     [extension] headline: Option<Headline> = "reach", "reach: the most USD that the price is likely to reach; strongest: the most USD at any distance; an extension of our server";
     [extension] source: Option<MapSource>, "estimate, or the name of a recorded source: its newest reply for the coin as it was \
         served, no later than as_of if given; an extension of our server";
+    [extension] exchange: Option<Exchange>, "exchange to which the estimate is limited; if absent, all exchanges together; an extension of our server";
     => enveloped MaxPain
 }
 

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 
 use crate::contract::argument::Argument;
 use crate::contract::endpoint::endpoint;
-use crate::contract::parameter::{Exchange, Rule, read, text_of};
+use crate::contract::parameter::{Exchange, Rule, Switch, read, text_of};
 use crate::contract::refusal::BadQuery;
 use crate::contract::time::{Bound, Period, words};
 use crate::model::{PeriodRow, Symbol, Vocabulary};
@@ -21,7 +21,7 @@ endpoint! {
     end: Option<Bound>, "only orders before this instant; if absent, up to and including now";
     exchange: Option<Exchange>, "exchange, such as binance";
     min_usd: Option<UsdAmount>, "only orders of at least this many USD";
-    [extension] sparse: Option<Sparsity>, "1 leaves out periods without orders";
+    [extension] sparse: Option<Switch>, "1 leaves out periods without orders";
     => enveloped Vec<PeriodRow>; large
 }
 
@@ -48,32 +48,6 @@ impl Vocabulary for GroupColumn {
             Self::Exchange => "exchange",
             Self::Side => "side",
         }
-    }
-}
-
-/// Whether a history has the periods without orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sparsity {
-    /// Every period.
-    Dense,
-    /// Only periods with orders.
-    Sparse,
-}
-
-impl Vocabulary for Sparsity {
-    const ALL: &'static [Self] = &[Self::Dense, Self::Sparse];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Dense => "0",
-            Self::Sparse => "1",
-        }
-    }
-}
-
-impl fmt::Display for Sparsity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -139,12 +139,12 @@ impl<'a> OrderFilter<'a> {
     }
 }
 
-/// Returns the largest matching orders by USD, largest first.
+/// Returns the largest matching orders in `range` by USD, largest first.
 ///
 /// Of orders with equal USD, the newest comes first.
 #[must_use]
-pub fn largest(view: &View, window: Window, wanted: OrderFilter<'_>, limit: usize) -> Vec<Order> {
-    let places = view.places(window.millis());
+pub fn largest(view: &View, range: TimeRange, wanted: OrderFilter<'_>, limit: usize) -> Vec<Order> {
+    let places = view.places_between(range);
     let ring = view.ring();
     let Some(is_wanted) = wanted.of(ring) else {
         return Vec::new();

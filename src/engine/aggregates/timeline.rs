@@ -156,10 +156,11 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Creates an empty timeline.
+    /// Creates an empty timeline. If coins are requested and rows are grouped by coin alone, each
+    /// has its group.
     #[must_use]
     pub fn new(asked: &Arc<TimelineQuestion>) -> Self {
-        Self {
+        let mut timeline = Self {
             asked: Arc::clone(asked),
             names: Interner::default(),
             groups: HashMap::new(),
@@ -167,7 +168,15 @@ impl Timeline {
             sums: HashMap::new(),
             match_cache: HashMap::new(),
             over: false,
+        };
+        let by = asked.by;
+        if by.coin && !by.symbol && !by.exchange && !by.side {
+            for symbol in &asked.symbols {
+                let names = timeline.codes(symbol.coin(), "", "");
+                timeline.number((names, None));
+            }
         }
+        timeline
     }
 
     /// Whether the symbol of an order matches the filter.
@@ -244,6 +253,7 @@ impl Timeline {
             exchange: by.exchange || self.asked.exchange.is_some(),
             symbol: by.symbol || pairs,
             coin: by.coin || coins,
+            amounts: false,
             least: self.asked.least,
         }
     }
@@ -413,7 +423,8 @@ impl Timeline {
         ranks
     }
 
-    /// Returns the rows by period, then by the names of the group: each period of each group that has an order.
+    /// Returns the rows by period, then by the names of the group: each period of each group that has an order, and of
+    /// each requested coin.
     ///
     /// A row without orders has zeros if part of its period is in `recorded`, and nulls otherwise. Totals are one group,
     /// which has rows without any order, too.
@@ -575,7 +586,7 @@ impl<'a> CoverageShares<'a> {
 pub fn timeline(view: &View<'_>, asked: &Arc<TimelineQuestion>) -> Timeline {
     let mut timeline = Timeline::new(asked);
     let ring = view.ring();
-    for place in view.seen(i64::MAX) {
+    for place in view.seen_between(TimeRange::new(asked.start, asked.end)) {
         timeline.take(&ring.brief(place));
     }
     timeline

@@ -17,13 +17,15 @@ pub use clusters::CascadeClusters;
 pub use event_prices::{priced, reach};
 
 use super::View;
+use crate::model::TimeRange;
 
 /// Clusters the visible orders into cascades.
 #[must_use]
 pub fn cascades(view: &View<'_>, asked: &Arc<CascadeQuestion>) -> CascadeClusters {
     let mut clusters = CascadeClusters::new(asked);
     let ring = view.ring();
-    for place in view.seen(i64::MAX) {
+    let range = TimeRange::new(asked.known_from(), TimeRange::ALL.end);
+    for place in view.seen_between(range) {
         clusters.take(&ring.brief(place));
     }
     clusters

@@ -9,13 +9,32 @@ use crate::model::{Millis, TimeRange, VenueCoverage, Window};
 /// Tables of orders do not record how they were collected. Therefore completeness and the connected share are unknown.
 #[must_use]
 pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
-    let names = view.ring().names();
-    let mut counts = vec![0; names.exchanges().len()];
+    let mut counts = vec![0; view.ring().names().exchanges().len()];
     view.each_sum(window, |name, sums| {
         if let Some(count) = counts.get_mut(name.exchange as usize) {
             *count += sums.cnt;
         }
     });
+    counted(view, counts)
+}
+
+/// Returns the coverage of every exchange with an order by now, with the number of its orders in `range`.
+#[must_use]
+pub fn coverage_between(view: &View, range: TimeRange) -> Vec<VenueCoverage> {
+    let names = view.ring().names();
+    let mut counts = vec![0; names.exchanges().len()];
+    for place in view.seen_between(range) {
+        let name = names.sum_name(view.ring().kind(place).pair());
+        if let Some(count) = name.and_then(|name| counts.get_mut(name.exchange as usize)) {
+            *count += 1;
+        }
+    }
+    counted(view, counts)
+}
+
+/// The coverage of every exchange with an order by now, of which `counts` has the number of orders.
+fn counted(view: &View, counts: Vec<u64>) -> Vec<VenueCoverage> {
+    let names = view.ring().names();
     let last_seen = last_seen(*view);
     let mut venues: Vec<VenueCoverage> = names
         .exchanges()
@@ -36,8 +55,8 @@ pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
 
 /// Returns the times in `range` and up to now in which the orders of each exchange are known.
 ///
-/// A table of orders is complete between its first and its last row, for each exchange in it. A simulation has a
-/// [record](Observations::with_recorded).
+/// A table of orders is complete between its first and its last row, for each exchange in it; as of an instant, between
+/// the first and the last row known by then. A simulation has a [record](Observations::with_recorded).
 #[must_use]
 pub fn recorded(view: &View, range: TimeRange) -> RecordedRanges {
     let known = TimeRange::new(range.start, range.end.min(view.now().on(1)));
@@ -52,14 +71,41 @@ pub fn recorded(view: &View, range: TimeRange) -> RecordedRanges {
             .collect();
     }
     let ring = view.ring();
-    let Some(last) = ring.len().checked_sub(1) else {
+    // Without `as_of`, rows after now show that the table covers the time up to now.
+    let ends = if view.received_by().is_none() {
+        ring.len().checked_sub(1).map(|last| (0, last))
+    } else {
+        let mut seen = view.seen(i64::MAX);
+        let first = seen.next();
+        first.map(|first| (first, seen.next_back().unwrap_or(first)))
+    };
+    let Some((first, last)) = ends else {
         return RecordedRanges::new();
     };
-    let table = TimeRange::new(ring.timestamp(0), ring.timestamp(last).on(1));
-    let venues = ring.names().exchanges().iter();
+    let table = TimeRange::new(ring.timestamp(first), ring.timestamp(last).on(1));
+    let names = ring.names();
+    let known = names.known_by(view.received_by());
+    let venues = names.exchanges().iter().zip(known);
     venues
-        .map(|name| (name.clone(), within(&[table])))
+        .filter(|(_, is_known)| *is_known)
+        .map(|(name, _)| (name.clone(), within(&[table])))
         .collect()
+}
+
+/// The first instant at which orders are known, as of the instant of the view; `None` if they are at none.
+#[must_use]
+pub fn orders_from(view: &View<'_>) -> Option<Millis> {
+    let recorded = view.observations().recorded();
+    let recorded = recorded.into_iter().flat_map(RecordedRanges::values);
+    let recorded = recorded.flatten().map(|range| range.start).min();
+    let ring = view.ring();
+    let first = if view.received_by().is_none() {
+        (!ring.is_empty()).then_some(0)
+    } else {
+        view.seen(i64::MAX).next()
+    };
+    let first = first.map(|place| ring.timestamp(place));
+    recorded.into_iter().chain(first).min()
 }
 
 /// Adds counts of outliers to the coverage of each exchange.
@@ -115,10 +161,18 @@ fn last_seen(view: View<'_>) -> Vec<Option<Millis>> {
         return names.last_seen().to_vec();
     }
     let mut last_seen = vec![None; names.exchanges().len()];
-    for place in view.seen(i64::MAX) {
+    let known = names.known_by(view.received_by());
+    let mut missing = known.filter(|known| *known).count();
+    for place in view.seen(i64::MAX).rev() {
+        if missing == 0 {
+            break;
+        }
         let sum = names.sum_name(view.ring().kind(place).pair());
-        if let Some(last) = sum.and_then(|sum| last_seen.get_mut(sum.exchange as usize)) {
+        if let Some(last) = sum.and_then(|sum| last_seen.get_mut(sum.exchange as usize))
+            && last.is_none()
+        {
             *last = Some(view.ring().timestamp(place));
+            missing -= 1;
         }
     }
     last_seen

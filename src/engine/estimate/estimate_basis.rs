@@ -4,13 +4,42 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use crate::engine::estimate::reach::HeadlineBasis;
+use crate::engine::Parameters;
+use crate::engine::estimate::reach::{HeadlineBasis, HeadlineUsd};
 use crate::engine::fit::Fit;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::model::{
-    Damage, EstimateLabels, EstimateView, FineCells, Millis, Model, Opened, Sides, Specification,
-    Units, Vocabulary,
+    Damage, EstimateLabels, EstimateView, ExchangeShare, FineCells, Millis, Model, Opened, Sides,
+    Specification, Units, Vocabulary,
 };
+
+/// The share of the new positions of an exchange that gets a liquidation price.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExchangeShares {
+    /// Of longs.
+    pub long: f64,
+    /// Of shorts.
+    pub short: f64,
+    /// `measured`, or `not measured` if nothing is known about the exchange and coin.
+    pub basis: &'static str,
+}
+
+impl ExchangeShares {
+    /// The shares of an exchange; 1 if they are unknown.
+    #[must_use]
+    pub fn of(known: Option<&ExchangeShare>) -> Self {
+        let [long, short] = known.map_or([1.0; 2], |known| known.shares);
+        Self {
+            long,
+            short,
+            basis: if known.is_some() {
+                "measured"
+            } else {
+                "not measured"
+            },
+        }
+    }
+}
 
 /// An estimate: a reply with its explanation.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +84,8 @@ pub struct EstimateBasis {
     /// volume are from all exchanges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchange: Option<String>,
-    /// Meaning of the USD figures: open interest (`exposure`) or expected reported liquidations (`expected`).
+    /// Meaning of the USD figures: open interest (`exposure`), or expected to be liquidated and reported
+    /// (`expected`).
     pub view: &'static str,
     /// Leverages of the tiers.
     pub tiers: Vec<f64>,
@@ -66,7 +96,7 @@ pub struct EstimateBasis {
     pub maintenance_margins: Vec<f64>,
     /// Assumed share of the open interest in each tier.
     pub weights: Vec<f64>,
-    /// USD expected to be reported per USD crossed, by tier, for longs and shorts; model 3 only.
+    /// USD expected to be liquidated and reported per USD crossed, by tier, for longs and shorts; model 3 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theta: Option<[Vec<f64>; 2]>,
     /// Sums of `theta` over the tiers, for longs and shorts; model 3 only.
@@ -77,6 +107,9 @@ pub struct EstimateBasis {
     pub fit: Option<Fit>,
     /// Share of the open interest with a known liquidation price at the end, for longs and shorts.
     pub located_share: [f64; 2],
+    /// Share of new positions that gets a liquidation price, by exchange of the open interest.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub liquidatable_shares: BTreeMap<String, ExchangeShares>,
     /// `usd`, or `relative` if the volume replaces unknown open interest.
     pub open_interest_scale: &'static str,
     /// Age of the last open interest reading at the end, in milliseconds.
@@ -192,7 +225,22 @@ impl EstimateBasis {
                 EstimateView::Exposed
             }),
             simulated: None,
+            price_at: Some(self.closed),
             served_by: None,
+        }
+    }
+
+    /// What the USD of headlines count; `parameters` are those of the estimate.
+    #[must_use]
+    pub fn counted(&self, parameters: &Parameters) -> HeadlineUsd {
+        let is_expected = self.model_number == Model::Expected.number();
+        HeadlineUsd {
+            view: if is_expected {
+                Model::Expected
+            } else {
+                Model::Exposure
+            },
+            kappa: parameters.kappa,
         }
     }
 

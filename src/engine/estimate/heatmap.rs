@@ -201,7 +201,13 @@ fn span(
         let width = frame.price * grid.h;
         headline(&cells(side), frame.price, width, reach.as_ref()).map(|level| level.price)
     };
-    shown_span(frame, (range.millis(), shown), reach, &has, &headline)
+    shown_span(
+        frame.bars(),
+        (range.millis(), shown),
+        reach,
+        &has,
+        &headline,
+    )
 }
 
 /// Usual length of a column; about 180 make the range.

@@ -39,7 +39,9 @@ pub fn levels(
         .with_model(model.and_then(Chosen::own))
         .parameters(coin);
     let half_width = reach.map(|reach| reach.half_width(map.bin_width));
-    let mut basis = HeadlineBasis::new(asked_or_strongest(asked, reach), half_width);
+    let counted = explain.counted(&parameters);
+    let used = asked_or_strongest(asked, reach);
+    let mut basis = HeadlineBasis::new(used, half_width, &[range], counted);
     let by_tier = LEVELS.map(|leverage| {
         let tier = map
             .leverages

@@ -12,8 +12,8 @@ use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, Ledger, View};
 use crate::model::{
-    BinWidth, Chosen, FineCells, LiquidationMap, MapBin, MapRange, Millis, Opened, ShownPrices,
-    Side, SideUsd, Span, Vocabulary, Within, map_step,
+    Bar, BinWidth, Chosen, EstimateLabels, FineCells, LiquidationMap, MapBin, MapRange, Millis,
+    Opened, ShownPrices, Side, SideUsd, Span, Vocabulary, Within, map_step,
 };
 
 /// Maximum number of bins of a map.
@@ -142,6 +142,24 @@ fn full(
     counted: &[Vec<f64>; 2],
     mut explain: EstimateBasis,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
+    let closed = explain.closed;
+    let (mut map, fine) = whole_map(frame, options, (ledger, price, closed), counted)?;
+    map.labels = explain.labels();
+    explain.span = span(frame.bars(), options, &map, explain.sigma_day);
+    explain.fine = Some(fine);
+    Ok(Estimate {
+        reply: map,
+        explain,
+    })
+}
+
+/// The map of a ledger with all its bins and without labels, and its fine grid.
+pub fn whole_map(
+    frame: &ReplayWindow<'_>,
+    options: MapOptions,
+    (ledger, price, closed): (&Ledger, f64, Millis),
+    counted: &[Vec<f64>; 2],
+) -> Result<(LiquidationMap, FineCells), EngineError> {
     let (fine, mids) = fine(frame, ledger, counted);
     let usual = map_step(price);
     let width = options.bin.map_or(usual, BinWidth::get);
@@ -158,26 +176,21 @@ fn full(
     let map = LiquidationMap {
         symbol: frame.coin.clone(),
         range: options.range.to_string(),
-        updated_at: explain.closed,
+        updated_at: closed,
         current_price: price,
         bin_width: width,
         leverages: SHOWN_LEVERAGES.map(i64::from).to_vec(),
         bins,
         tiers,
         measured: None,
-        labels: explain.labels(),
+        labels: EstimateLabels::default(),
         outside: Some(SideUsd::default()),
         within: Some(near),
         fine: None,
         bounds: None,
         clusters: None,
     };
-    explain.span = span(frame, options, &map, explain.sigma_day);
-    explain.fine = Some(fine);
-    Ok(Estimate {
-        reply: map,
-        explain,
-    })
+    Ok((map, fine))
 }
 
 /// USD near the price.
@@ -236,9 +249,9 @@ const ALL_FROM: i64 = 90 * Millis::DAY;
 
 /// The lowest and the highest price that a map shows; `None` if it shows all.
 ///
-/// A side without a bin in between is shown up to its headline.
-fn span(
-    frame: &ReplayWindow<'_>,
+/// `bars` are those of the range. A side without a bin in between is shown up to its headline.
+pub fn span(
+    bars: &[Bar],
     options: MapOptions,
     map: &LiquidationMap,
     sigma_day: Option<f64>,
@@ -254,14 +267,15 @@ fn span(
         let mut bins = map.bins.iter().filter(|bin| bin.side == side);
         bins.any(|bin| (low..=high).contains(&bin.price))
     };
-    shown_span(frame, (range.millis(), shown), reach, &has, &headline)
+    shown_span(bars, (range.millis(), shown), reach, &has, &headline)
 }
 
 /// The lowest and the highest price that an estimate over `range` milliseconds shows; `None` if it shows all.
 ///
-/// `has` says whether a side has USD between two prices, and `headline` is the headline price of a side.
+/// `bars` are those of the range. `has` says whether a side has USD between two prices, and `headline` is the headline
+/// price of a side.
 pub fn shown_span(
-    frame: &ReplayWindow<'_>,
+    bars: &[Bar],
     (range, shown): (i64, ShownPrices),
     reach: Option<Reach>,
     has: &dyn Fn(Side, [f64; 2]) -> bool,
@@ -270,8 +284,7 @@ pub fn shown_span(
     let usual = reach.filter(|_| shown.span == Span::Reach && range < ALL_FROM);
     let usual = usual.map(|reach| {
         let (low, high) = reach.edges();
-        let bars = frame.bars().iter();
-        let mut span = bars.fold([low, high], |[low, high], bar| {
+        let mut span = bars.iter().fold([low, high], |[low, high], bar| {
             [low.min(bar.low), high.max(bar.high)]
         });
         for side in [Side::Long, Side::Short] {

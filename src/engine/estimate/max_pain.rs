@@ -34,7 +34,11 @@ pub fn maxpain(
     } = week.map;
     let used = asked_or_strongest(asked, week.reach);
     let half_width = week.reach.map(|reach| reach.half_width(map.bin_width));
-    let mut basis = HeadlineBasis::new(used, half_width);
+    let parameters = view
+        .with_model(model.and_then(Chosen::own))
+        .parameters(coin);
+    let ranges = [MapRange::D1, MapRange::D7];
+    let mut basis = HeadlineBasis::new(used, half_width, &ranges, explain.counted(&parameters));
     for (name, range) in [("d1", &day.found), ("d7", &week.found)] {
         basis.reach.insert(name.to_owned(), range.reach);
         basis.strongest.insert(name.to_owned(), range.strongest);
@@ -228,7 +232,7 @@ mod tests {
         let strongest = found.strongest.long.map(|level| level.price);
         assert_eq!(strongest.map(f64::to_bits), Some(50.5_f64.to_bits()));
         let reach = found.reach.long.unwrap_or_default();
-        assert!((reach - (-1.25 * 0.015 / 0.08_f64).exp()).abs() < 1e-12);
+        assert!((reach - (-1.20 * 0.015 / 0.08_f64).exp()).abs() < 1e-12);
         // A side without positions has the current price, no USD and no reach.
         assert_eq!(found.pain.short.price.to_bits(), 100.0_f64.to_bits());
         assert!(found.pain.short.usd == 0.0 && found.reach.short.is_none());

@@ -7,6 +7,7 @@ pub(super) mod instant_series;
 pub(super) mod levels;
 pub(super) mod liquidation_map;
 pub(super) mod map_clusters;
+pub(super) mod map_features;
 pub(super) mod max_pain;
 pub(super) mod position_map;
 pub(super) mod reach;

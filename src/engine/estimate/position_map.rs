@@ -112,8 +112,8 @@ pub fn measured(
         labels: EstimateLabels {
             units: Some(Units::Usd),
             view: Some(EstimateView::Measured),
-            simulated: None,
-            served_by: None,
+            price_at: Some(observed_at),
+            ..EstimateLabels::default()
         },
         outside: Some(SideUsd::default()),
         fine: None,

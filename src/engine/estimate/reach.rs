@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::model::{Bar, DISTANCES, Headline, LiquidationMap, Millis, Side, SideUsd, Within};
+use crate::model::{
+    Bar, DISTANCES, Headline, LiquidationMap, MapRange, Millis, Model, Side, SideUsd, Within,
+};
 
 /// Time over which the volatility is measured.
 pub const VOLATILITY: i64 = 7 * Millis::DAY;
@@ -17,8 +19,14 @@ const RETURN: i64 = 15 * Millis::MINUTE;
 /// Minimum volatility of a day.
 const CALMEST: f64 = 0.001;
 
-/// Reach falls with the distance at this rate, per standard deviation.
-const SLOPE: f64 = 1.25;
+/// Reach falls with the distance at this rate, per standard deviation, within ranges shorter than a week.
+const SLOPE: f64 = 1.20;
+
+/// The same rate within longer ranges.
+const SLOPE_WEEK: f64 = 1.12;
+
+/// USD reported at the first touch of a headline, over its reach times its USD in the expected view; measured.
+const REPORTED: [(MapRange, f64); 2] = [(MapRange::D1, 1.10), (MapRange::D7, 0.43)];
 
 /// The width of a cluster on each side of its price, in daily volatilities.
 const HALF_WIDTH: f64 = 0.125;
@@ -83,6 +91,17 @@ pub struct Reach {
     pub sigma_day: f64,
     /// Standard deviation over the range.
     sigma: f64,
+    /// Rate at which reach falls with the distance, per standard deviation.
+    slope: f64,
+}
+
+/// The rate at which reach falls with the distance, per standard deviation over `length` milliseconds.
+pub fn slope(length: i64) -> f64 {
+    if length < 7 * Millis::DAY {
+        SLOPE
+    } else {
+        SLOPE_WEEK
+    }
 }
 
 impl Reach {
@@ -92,12 +111,13 @@ impl Reach {
             price,
             sigma_day,
             sigma: sigma_day * in_days(length).sqrt(),
+            slope: slope(length),
         }
     }
 
     /// Logarithm of the share of starts from which the price passes `price` within the range.
     fn ln_at(&self, price: f64) -> f64 {
-        -SLOPE * (price / self.price - 1.0).abs() / self.sigma
+        -self.slope * (price / self.price - 1.0).abs() / self.sigma
     }
 
     /// Share of starts from which the price passes `price` within the range.
@@ -234,8 +254,8 @@ pub struct HeadlineBasis {
     /// The rule that was used: `reach` or `strongest`.
     #[serde(serialize_with = "as_name")]
     pub headline: Headline,
-    /// The rate at which reach falls with the distance, per standard deviation.
-    pub slope: f64,
+    /// The rate at which reach falls with the distance, per standard deviation, by range.
+    pub slope: BTreeMap<String, f64>,
     /// The distance from a headline up to which its USD are counted, in price.
     pub half_width: Option<f64>,
     /// Reach of each headline, by range or leverage and side; `None` for a side without positions.
@@ -243,27 +263,58 @@ pub struct HeadlineBasis {
     /// The strongest level anywhere, by range or leverage and side.
     pub strongest: BTreeMap<String, BySide<Option<StrongestLevel>>>,
     /// How to read these numbers.
-    pub note: &'static str,
+    pub note: String,
 }
 
 impl HeadlineBasis {
-    /// The basis of headlines that are chosen by `headline`, and their half width.
-    pub fn new(headline: Headline, half_width: Option<f64>) -> Self {
+    /// The basis of headlines over `ranges` that are chosen by `headline`, and their half width.
+    pub fn new(
+        headline: Headline,
+        half_width: Option<f64>,
+        ranges: &[MapRange],
+        counted: HeadlineUsd,
+    ) -> Self {
+        let slope = |range: &MapRange| {
+            (
+                format!("d{}", in_days(range.millis())),
+                slope(range.millis()),
+            )
+        };
         Self {
             headline,
-            slope: SLOPE,
+            slope: ranges.iter().map(slope).collect(),
             half_width,
             reach: BTreeMap::new(),
             strongest: BTreeMap::new(),
-            note: NOTE,
+            note: note(counted),
         }
     }
 }
 
+/// What the USD of headlines count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadlineUsd {
+    /// The view of the USD.
+    pub view: Model,
+    /// USD liquidated and reported per crossed USD, before the fit.
+    pub kappa: f64,
+}
+
 /// How to read the headlines of an answer.
-const NOTE: &str = "the price touches a level as often as any equally far price, so a level says nothing of direction; \
-                    reported USD were 0.23 (1d) and 0.09 (7d) of reach * usd; totals lean to shorts: compare the sides \
-                    by `within`";
+fn note(counted: HeadlineUsd) -> String {
+    let [one, seven] = REPORTED.map(|(range, of_expected)| {
+        let of_counted = match counted.view {
+            Model::Exposure => of_expected * counted.kappa,
+            Model::Expected => of_expected,
+        };
+        format!("{of_counted:.2} ({range})")
+    });
+    format!(
+        "the price touches a level as often as any equally far price, so a level says nothing of direction; USD \
+         liquidated and reported at the touch of a headline were {one} and {seven} of reach * usd, measured on BTC; \
+         totals lean to shorts: compare the sides by `within`"
+    )
+}
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as the derive calls it")]
 fn as_name<S: serde::Serializer>(headline: &Headline, serializer: S) -> Result<S::Ok, S::Error> {

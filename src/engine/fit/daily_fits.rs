@@ -70,10 +70,13 @@ const PATH_SHARE: f64 = 0.25 / 3.0;
 #[derive(Debug)]
 pub struct DailyFits {
     study: FitSamples,
-    /// Prior share of crossed USD that is reported, per tier.
+    /// The prior of the present day.
     prior: Vec<f64>,
     /// Sum of the prior shares.
     kappa: f64,
+    /// Prior share of crossed USD that is liquidated and reported, per tier, and the sum of the shares; each from its
+    /// instant on.
+    priors: Vec<(Millis, Vec<f64>, f64)>,
     nu: f64,
     days: BTreeMap<Millis, Arc<Fit>>,
     /// The next day for which to compute a fit; `None` if there is too little data for any fit.
@@ -138,7 +141,15 @@ impl LevelFactors {
 }
 
 impl DailyFits {
-    pub fn new(study: FitSamples, parameters: &Parameters) -> Self {
+    /// Fits of `study`. The prior is that of `parameters`, or of `later` from its instant on.
+    pub fn new(
+        study: FitSamples,
+        parameters: &Parameters,
+        later: Option<&(Millis, Parameters)>,
+    ) -> Self {
+        let prior = |from: Millis, of: &Parameters| (from, of.reported(), of.kappa);
+        let mut priors = vec![prior(Millis(i64::MIN), parameters)];
+        priors.extend(later.map(|(from, later)| prior(*from, later)));
         let enough = study
             .known_at
             .iter()
@@ -149,8 +160,9 @@ impl DailyFits {
             .filter(|known| known.0 < i64::MAX);
         Self {
             next: enough.map(|known| day_of(known.on(Millis::DAY - 1))),
-            prior: parameters.shares(),
+            prior: parameters.reported(),
             kappa: parameters.kappa,
+            priors,
             nu: parameters.nu,
             days: BTreeMap::new(),
             near: [StartingWeights::default(), StartingWeights::default()],
@@ -171,13 +183,24 @@ impl DailyFits {
             {
                 break;
             }
+            self.set_prior(next);
             let fit = self.fit(next);
             self.days.insert(next, Arc::new(fit));
             self.next = Some(next.on(Millis::DAY));
         }
-        match self.days.get(&day) {
-            Some(fit) => Arc::clone(fit),
-            None => Arc::new(self.unfitted(day)),
+        if let Some(fit) = self.days.get(&day) {
+            return Arc::clone(fit);
+        }
+        self.set_prior(day);
+        Arc::new(self.unfitted(day))
+    }
+
+    /// Uses the prior of a day.
+    fn set_prior(&mut self, day: Millis) {
+        let mut priors = self.priors.iter().rev();
+        if let Some((_, prior, kappa)) = priors.find(|(from, ..)| *from <= day) {
+            self.prior.clone_from(prior);
+            self.kappa = *kappa;
         }
     }
 

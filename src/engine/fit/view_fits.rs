@@ -11,7 +11,7 @@ use crate::engine::fit::fit_samples::{FitSamples, RealisedPeriods};
 use crate::engine::ledger::parameters::version;
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::observations::coin_history::CoinHistory;
-use crate::engine::{EngineError, View};
+use crate::engine::{EngineError, Parameters, View};
 use crate::model::{Bar, Millis, Model, Opened};
 
 /// Minimum share of a period that must be recorded for the fit to use it.
@@ -43,8 +43,9 @@ impl View<'_> {
     }
 
     fn prior(self, coin: &str, instant: Millis) -> Fit {
-        let parameters = self.parameters(coin);
-        Fit::prior(day_of(instant), &parameters.shares(), parameters.kappa)
+        let day = day_of(instant);
+        let parameters = self.as_of(day).parameters(coin);
+        Fit::prior(day, &parameters.reported(), parameters.kappa)
     }
 
     fn fits<T>(
@@ -87,11 +88,14 @@ impl View<'_> {
         if realised.rows.is_empty() {
             return None;
         }
-        let parameters = self.parameters(coin);
+        let parameters = Parameters::of(self.own(), coin);
+        let of_all = self
+            .all_read_from(coin)
+            .map(|from| (from, parameters.clone().of_all(self.own())));
         // Without bars, or with bars longer than a period, there is no fit, so the prior is used.
         let exposure = &history.exposure;
         let study = self.study(coin, &realised, exposure).ok()?;
-        Some(DailyFits::new(study, &parameters))
+        Some(DailyFits::new(study, &parameters, of_all.as_ref()))
     }
 
     /// Collects the samples of a fit: USD crossed and USD liquidated, per period.

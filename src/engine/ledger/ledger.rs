@@ -13,6 +13,7 @@
 
 use std::ops::Range;
 
+use crate::engine::ledger::drift_kernel::Kernel;
 use crate::engine::ledger::mass_cells::{Lanes, MassCells, places, plus, times};
 use crate::engine::ledger::tier_book::{BarChange, ClockPair, TierBook, UndoLog};
 use crate::engine::{Parameters, Tier};
@@ -73,6 +74,8 @@ pub struct Ledger {
     /// Close price of the last step.
     price: f64,
     phi: [f64; 2],
+    /// Share of new positions that gets a liquidation price, for longs and shorts.
+    located: Located,
     /// Per side, the bins in which positions open.
     openings: [EntryBins; 2],
     churns: Vec<Lanes>,
@@ -101,6 +104,17 @@ struct Scratch {
 
 impl PartialEq for Scratch {
     /// Returns true: scratch buffers do not affect equality.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// Share of new positions that gets a liquidation price, for longs and shorts.
+#[derive(Clone, Copy, Debug)]
+struct Located([f64; 2]);
+
+impl PartialEq for Located {
+    /// Returns true: each bar sets the shares again.
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -136,9 +150,39 @@ impl Ledger {
             open_interest,
             price: 0.0,
             phi: [1.0; 2],
+            located: Located([1.0; 2]),
             openings: sides.map(|side| EntryBins::new(&parameters, side)),
             churns: Vec::new(),
             parameters,
+        }
+    }
+
+    /// Sets the share of new positions that gets a liquidation price, for longs and shorts.
+    ///
+    /// The rest is unlocated. Without a call all new positions are located.
+    pub fn locate(&mut self, shares: [f64; 2]) {
+        self.located = Located(shares);
+    }
+
+    /// Moves liquidation prices for `steps` quarters of a day, by the drift of the parameters.
+    pub fn drift(&mut self, steps: i64) {
+        let Some(drift) = self.parameters.drift.filter(|_| self.price > 0.0) else {
+            return;
+        };
+        let slowest = self.parameters.clocks.iter().map(|clock| clock.per_day);
+        let slowest = slowest.fold(f64::INFINITY, f64::min);
+        let grid = self.parameters.grid;
+        let kernel = Kernel::new(drift, grid.h);
+        let price = grid.bin(self.price);
+        for (books, side) in self.books.iter_mut().zip([Side::Long, Side::Short]) {
+            for pairs in books.iter_mut().map(|book| &mut book.pairs) {
+                for (pair, per_day) in pairs.iter_mut().zip(&self.per_day) {
+                    let moves = per_day.map(|per_day| per_day <= slowest);
+                    for _ in 0..steps {
+                        kernel.apply(&mut pair.cells, moves, side, price);
+                    }
+                }
+            }
         }
     }
 
@@ -231,13 +275,14 @@ impl Ledger {
         let entries = self.parameters.entries.get();
         let each = 1.0 / f64::from(entries);
 
-        for ((((books, opening), within), realised), phi) in self
+        for (((((books, opening), within), realised), phi), located) in self
             .books
             .iter_mut()
             .zip(&mut self.openings)
             .zip(within)
             .zip(step.realised)
             .zip(&mut self.phi)
+            .zip(self.located.0)
         {
             let mut predicted = 0.0;
             for book in &*books {
@@ -254,6 +299,7 @@ impl Ledger {
                 phi: *phi,
                 churns: &self.churns,
                 shares: &self.shares,
+                located,
                 each,
             };
             let bins = opening.of(&grid, logs, within);

@@ -38,6 +38,9 @@ pub struct LedgerCounts {
     pub gaps: usize,
 }
 
+/// Maximum number of steps of the drift between two bars: those of a week.
+const MOST_STEPS: i64 = 28;
+
 /// Whether bars are missing between a close and the next bar.
 ///
 /// A gap between bars of different lengths is measured in lengths of the shorter bar.
@@ -47,8 +50,20 @@ pub fn is_gap(close: Millis, interval: i64, next: &Bar, longest: i64) -> bool {
 }
 
 impl LedgerState {
-    /// Advances by one bar.
-    pub fn take(&mut self, bar: &Bar, derived: &DerivedBar, realised: BarQuantities) {
+    /// Advances by one bar. `located` is the share of its new positions that gets a liquidation price, by side.
+    pub fn take(
+        &mut self,
+        bar: &Bar,
+        derived: &DerivedBar,
+        realised: BarQuantities,
+        located: [f64; 2],
+    ) {
+        if let Some(close) = self.last_close {
+            let quarters = |instant: Millis| instant.0.div_euclid(Millis::DAY / 4);
+            let steps = quarters(bar.close_time()) - quarters(close);
+            self.ledger.drift(steps.min(MOST_STEPS));
+        }
+        self.ledger.locate(located);
         if let Some(close) = self.last_close
             && is_gap(close, self.last_interval, bar, self.ledger.parameters().gap)
         {

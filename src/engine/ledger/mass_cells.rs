@@ -31,6 +31,21 @@ pub fn places(distance: i64) -> usize {
 }
 
 impl MassCells {
+    /// Cells with these values, from the bin `origin` on. Empty ends are cut off.
+    pub fn of(origin: i64, values: Vec<Lanes>) -> Self {
+        let is_full = |mass: &Lanes| mass.iter().any(|mass| *mass != 0.0);
+        let first = values.iter().position(is_full).unwrap_or(0);
+        let end = values.iter().rposition(is_full).map_or(0, |last| last + 1);
+        let at = |place: usize| origin.saturating_add_unsigned(place as u64);
+        let (first, end) = (at(first), at(end));
+        Self {
+            origin,
+            values,
+            first,
+            end,
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.first >= self.end
     }

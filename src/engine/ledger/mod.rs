@@ -6,9 +6,11 @@
 pub(super) mod bar_liquidations;
 pub(super) mod bar_tally;
 pub(super) mod checkpoints;
+pub(super) mod drift_kernel;
 pub(super) mod forming_bar;
 pub(super) mod ledger;
 pub(super) mod ledger_state;
+pub(super) mod located_shares;
 pub(super) mod mass_cells;
 pub(super) mod parameters;
 pub(super) mod replay;

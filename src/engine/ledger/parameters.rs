@@ -8,7 +8,8 @@ use std::num::NonZeroU8;
 use sha2::{Digest, Sha256};
 
 use crate::model::{
-    FineGrid, Margins, Model, Side, Specification, liquidation_price, maintenance_margin,
+    ExchangeShare, FineGrid, Margins, Model, Side, Specification, coins_with_shares,
+    liquidation_price, maintenance_margin, shares_of,
 };
 
 /// The leverages shown in replies.
@@ -58,6 +59,24 @@ pub struct TurnoverClock {
     pub per_day: f64,
 }
 
+/// Moves of the liquidation prices of the slow clock, because positions get or lose margin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Share of the positions that moves in a day.
+    pub share: f64,
+    /// Standard deviation of their move in a day, in log price.
+    pub per_day: f64,
+}
+
+/// USD that Binance, Bybit and OKX together report per USD crossed of Binance's open interest; measured.
+const KAPPA: f64 = 0.21;
+
+/// The same per USD crossed of the open interest of all three.
+const KAPPA_OF_ALL: f64 = 0.11;
+
+/// The exchanges on which these shares were measured.
+pub const MEASURED_ON: [&str; 3] = ["binance", "bybit", "okx"];
+
 /// The parameters of an estimate.
 ///
 /// To add a parameter, add a field here and in [`Specification`], which validates it.
@@ -67,7 +86,7 @@ pub struct Parameters {
     pub grid: FineGrid,
     /// The leverage tiers.
     pub tiers: Vec<Tier>,
-    /// USD expected to be reported as liquidated per USD crossed, over all tiers, before the fit.
+    /// USD expected to be liquidated and reported per USD crossed, over all tiers, before the fit.
     pub kappa: f64,
     /// Weight of the Gamma prior of each tier in a fit, as a number of events of mean size.
     pub nu: f64,
@@ -77,6 +96,10 @@ pub struct Parameters {
     pub entries: NonZeroU8,
     /// Share of the crossed mass that counts as liquidated if no liquidations are known.
     pub phi0: f64,
+    /// Shares of new positions that get a liquidation price, by exchange; 1 for all others.
+    pub shares: Vec<ExchangeShare>,
+    /// Drift of liquidation prices; `None` if they stay.
+    pub drift: Option<Drift>,
     /// Maximum gap between bars, in bar lengths. A longer gap makes part of the located mass unlocated.
     pub gap: i64,
 }
@@ -88,7 +111,7 @@ impl Parameters {
         Self {
             grid: FineGrid::default(),
             tiers,
-            kappa: 0.21,
+            kappa: KAPPA,
             nu: 2.0,
             clocks: vec![
                 TurnoverClock {
@@ -107,6 +130,8 @@ impl Parameters {
                 }
             },
             phi0: 0.05,
+            shares: Vec::new(),
+            drift: None,
             gap: 3,
         }
     }
@@ -164,13 +189,31 @@ impl Parameters {
                 .and_then(NonZeroU8::new)
                 .unwrap_or(usual.entries),
             phi0: own.phi0.unwrap_or(usual.phi0),
+            shares: shares_of(own.shares.as_deref(), coin),
+            drift: own
+                .drift
+                .filter(|(share, per_day)| *share > 0.0 && *per_day > 0.0)
+                .map(|(share, per_day)| Drift { share, per_day }),
             ..usual
+        }
+    }
+
+    /// The parameters for open interest that includes all exchanges of [`MEASURED_ON`].
+    #[must_use]
+    pub fn of_all(self, own: Option<&Specification>) -> Self {
+        match own.and_then(|own| own.kappa0) {
+            Some(_) => self,
+            None => Self {
+                kappa: KAPPA_OF_ALL,
+                ..self
+            },
         }
     }
 
     /// All parameters that a caller can choose, with the defaults filled in; `own` are those that were chosen.
     ///
-    /// The default maintenance margins depend on the coin and are left out. Only the expected view has `kappa0` and `nu`.
+    /// Defaults that depend on the coin or on its data are left out: maintenance margins and `kappa0`. Only the
+    /// expected view has `nu`.
     pub fn specification(&self, own: Option<&Specification>, model: Model) -> Specification {
         let usual = Specification::default();
         let own = own.unwrap_or(&usual);
@@ -188,8 +231,10 @@ impl Parameters {
             entries: Some(self.entries.get()),
             grid: Some(self.grid.h),
             phi0: Some(self.phi0),
-            kappa0: is_expected.then_some(self.kappa),
+            kappa0: own.kappa0,
             nu: is_expected.then_some(self.nu),
+            shares: own.shares.clone(),
+            drift: own.drift,
             name: own.name.clone(),
         }
     }
@@ -214,8 +259,8 @@ impl Parameters {
         self.tiers.iter().map(|tier| tier.weight).collect()
     }
 
-    /// USD expected to be reported per USD crossed, per tier, before the fit.
-    pub fn shares(&self) -> Vec<f64> {
+    /// USD expected to be liquidated and reported per USD crossed, per tier, before the fit.
+    pub fn reported(&self) -> Vec<f64> {
         let shares = self.tiers.iter().map(|tier| self.kappa * tier.weight);
         shares.collect()
     }
@@ -258,8 +303,18 @@ pub fn version(own: Option<&Specification>, model: Model) -> String {
         let entries = f64::from(found.entries.get());
         take(&[found.grid.p0, found.grid.h, entries, found.phi0]);
         if model == Model::Expected {
-            take(&[found.kappa, found.nu, FIT]);
+            let of_all = found.clone().of_all(own).kappa;
+            take(&[found.kappa, of_all, found.nu, FIT]);
         }
+    }
+    let own = own.cloned().unwrap_or_default();
+    for coin in coins_with_shares(own.shares.as_deref()) {
+        for one in shares_of(own.shares.as_deref(), &coin) {
+            digest.update(format!("{coin} {} {:?}\n", one.exchange, one.shares));
+        }
+    }
+    if let Some(drift) = Parameters::of(Some(&own), "BTC").drift {
+        digest.update(format!("drift {:?} {:?}", drift.share, drift.per_day));
     }
     let digest = digest.finalize();
     let short = digest

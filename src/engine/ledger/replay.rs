@@ -5,15 +5,17 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::engine::estimate::estimate_basis::EstimateBasis;
+use crate::engine::estimate::estimate_basis::{EstimateBasis, ExchangeShares};
 use crate::engine::estimate::reach::volatility;
 use crate::engine::fit::{Fit, day_of};
 use crate::engine::ledger::bar_liquidations::BarLiquidations;
 use crate::engine::ledger::bar_tally::BarTally;
 use crate::engine::ledger::checkpoints::{LedgerCheckpoint, LedgerKey};
 use crate::engine::ledger::ledger_state::{BarQuantities, LedgerCounts, LedgerState, next_month};
+use crate::engine::ledger::located_shares::LocatedShares;
 use crate::engine::ledger::parameters::version;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::engine::observations::coin_history::{CoinHistory, DerivedBar, EstimateInputs};
@@ -252,10 +254,13 @@ impl<'a> ReplayWindow<'a> {
         let mut liquidations = self.liquidations(place);
         let bars = self.all.get(place..self.closed).unwrap_or_default();
         let derived = self.derived.get(place..).unwrap_or_default();
+        let start = bars.first().map_or(self.end, Bar::close_time);
+        let mut located = LocatedShares::new(&self.readings, &self.parameters.shares, start);
         for (bar, derived) in bars.iter().zip(derived) {
             checkpoints.pass(&state, bar);
             before(&state, bar);
-            state.take(bar, derived, quantities(liquidations.as_mut(), bar));
+            let realised = quantities(liquidations.as_mut(), bar);
+            state.take(bar, derived, realised, located.at(bar.close_time()));
         }
         checkpoints.end(&state);
         state
@@ -335,6 +340,21 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
+    /// The view of the model.
+    pub fn model(&self) -> Model {
+        self.model
+    }
+
+    /// The version of the model.
+    pub fn model_version(&self) -> String {
+        version(self.view.own(), self.model)
+    }
+
+    /// Time of the last open interest reading by an instant.
+    pub fn last_reading(&self, at: Millis) -> Option<Millis> {
+        self.readings.last_by(at)
+    }
+
     /// Time of the first open interest reading of the view's exchange.
     ///
     /// If the view is not limited to one exchange, the earliest possible time.
@@ -395,6 +415,17 @@ impl<'a> ReplayWindow<'a> {
         venues
     }
 
+    /// The liquidatable shares of the exchanges with open interest read by `end`.
+    fn liquidatable_shares(&self, end: Millis) -> BTreeMap<String, ExchangeShares> {
+        let exchanges = self.readings.venues_by(end).into_iter();
+        let shares = exchanges.map(|exchange| {
+            let shares = &self.parameters.shares;
+            let known = shares.iter().find(|one| one.exchange == exchange);
+            (exchange, ExchangeShares::of(known))
+        });
+        shares.collect()
+    }
+
     /// Explains the state of a ledger at the end, with a tally of the bars of the window.
     pub fn explain(&self, state: &LedgerState, fit: Option<&Fit>) -> EstimateBasis {
         let mut tally = self.tally();
@@ -418,7 +449,7 @@ impl<'a> ReplayWindow<'a> {
         let column = |value: fn(&Tier) -> f64| tiers.iter().map(value).collect::<Vec<_>>();
         let view = match self.model {
             Model::Exposure => "exposure, USD of open interest",
-            Model::Expected => "expected, USD reported",
+            Model::Expected => "expected, USD liquidated and reported",
         };
         let (price_exchanges, volume_exchanges) = self.history.sources.count(bars);
         let readings_in_doubt = self.readings.excursions.counts(self.start.back(FRESH), end);
@@ -449,6 +480,7 @@ impl<'a> ReplayWindow<'a> {
             kappa: fit.map(|fit| fit.kappa),
             fit: fit.map(|fit| fit.of_map(&state.ledger)),
             located_share: state.ledger.located_share(),
+            liquidatable_shares: self.liquidatable_shares(end),
             open_interest_scale: if state.is_relative { "relative" } else { "usd" },
             open_interest_age_ms: self
                 .readings

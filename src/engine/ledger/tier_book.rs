@@ -40,7 +40,9 @@ pub struct BarChange<'a> {
     /// Per clock, the share of positions that is closed and reopened, and (in `shares`) the share of new positions.
     pub churns: &'a [Lanes],
     pub shares: &'a [Lanes],
-    /// Share of the new positions that each entry bin receives.
+    /// Share of the new positions that gets a liquidation price; the rest is unlocated.
+    pub located: f64,
+    /// Share of these that each entry bin receives.
     pub each: f64,
 }
 
@@ -142,7 +144,7 @@ impl TierBook {
             opened += other;
         }
         for (pair, share) in self.pairs.iter_mut().zip(turn.shares) {
-            pair.open(bins, times([opened; 2], *share), turn.each);
+            pair.open(bins, times([opened; 2], *share), turn);
         }
     }
 
@@ -306,13 +308,18 @@ impl ClockPair {
         self.scale = self.scale.map(stays);
     }
 
-    /// Opens positions of `mass` in `bins`: the share `each` of it in every bin.
+    /// Opens positions of `mass`: the located share of it in `bins`, in equal parts.
     #[inline]
-    fn open(&mut self, bins: &[i64], mass: Lanes, each: f64) {
+    fn open(&mut self, bins: &[i64], mass: Lanes, turn: BarChange<'_>) {
         let [one, other] = mass;
         if one > 0.0 || other > 0.0 {
             self.mass = plus(self.mass, mass);
-            let [one, other] = times(mass, [each; 2]);
+            let unlocated = 1.0 - turn.located;
+            self.unlocated = plus(self.unlocated, times(mass, [unlocated; 2]));
+            if turn.located <= 0.0 {
+                return;
+            }
+            let [one, other] = times(mass, [turn.located * turn.each; 2]);
             let [by_one, by_other] = self.scale;
             self.cells.add(bins, [one / by_one, other / by_other]);
         }

@@ -179,15 +179,6 @@ impl Observations {
         self.first
     }
 
-    /// The first instant at which orders are known.
-    #[must_use]
-    pub fn orders_from(&self) -> Option<Millis> {
-        let recorded = self.recorded.iter().flat_map(RecordedRanges::values);
-        let recorded = recorded.flatten().map(|range| range.start).min();
-        let first = (!self.ring.is_empty()).then(|| self.ring.timestamp(0));
-        recorded.into_iter().chain(first).min()
-    }
-
     /// The group of the order at index `place` of the ring.
     pub fn group(&self, place: usize) -> Option<&str> {
         self.groups.get(place)?.as_deref()

@@ -174,6 +174,19 @@ impl OpenInterestSeries {
         named.filter_map(|(venue, _)| venue.clone()).collect()
     }
 
+    /// Time from which on each of these exchanges has been read; `None` if one of them never was.
+    pub fn all_read_from(&self, exchanges: &[&str]) -> Option<Millis> {
+        let mut last = None;
+        for exchange in exchanges {
+            let named = |venue: &Option<String>| venue.as_deref() == Some(*exchange);
+            let number = self.venues.iter().position(named)?;
+            let mut readings = self.readings.iter();
+            let first = readings.find(|reading| reading.venue == number)?.timestamp;
+            last = last.max(Some(first));
+        }
+        last
+    }
+
     /// Time of the first reading.
     pub fn first(&self) -> Option<Millis> {
         self.readings.first().map(|reading| reading.timestamp)
@@ -220,11 +233,21 @@ impl OpenInterestSeries {
         self.readings.last().map(|reading| reading.timestamp)
     }
 
+    /// The exchanges; `None` stands for readings that are a total over exchanges.
+    pub fn exchanges(&self) -> impl Iterator<Item = Option<&str>> {
+        self.venues.iter().map(Option::as_deref)
+    }
+
     /// Creates a cursor for instants from `start` on.
     pub fn cursor(&self, start: Millis) -> OpenInterestCursor<'_> {
+        self.cursor_back(start, FRESH)
+    }
+
+    /// Creates a cursor for instants from `start` on that knows readings up to the age `oldest`.
+    pub fn cursor_back(&self, start: Millis, oldest: i64) -> OpenInterestCursor<'_> {
         let skipped = self
             .readings
-            .partition_point(|reading| reading.timestamp < start.back(FRESH));
+            .partition_point(|reading| reading.timestamp < start.back(oldest));
         OpenInterestCursor {
             rest: self.readings.get(skipped..).unwrap_or_default(),
             latest: vec![None; self.venues.len()],
@@ -295,6 +318,23 @@ impl OpenInterestCursor<'_> {
         self.latest
             .iter()
             .map(move |latest| latest.is_some_and(|(timestamp, _)| timestamp >= oldest))
+    }
+
+    /// Last reading of each exchange with a fresh one; of each with one up to the age `oldest` if none is fresh.
+    pub fn levels(&mut self, instant: Millis, oldest: i64) -> Vec<Option<f64>> {
+        self.advance(instant);
+        let age = if self.fresh(instant).any(|fresh| fresh) {
+            FRESH
+        } else {
+            oldest
+        };
+        let since = instant.back(age);
+        let level = |latest: &Option<(Millis, f64)>| {
+            latest
+                .filter(|(timestamp, _)| *timestamp >= since)
+                .map(|(_, value)| value)
+        };
+        self.latest.iter().map(level).collect()
     }
 
     pub fn at(&mut self, instant: Millis) -> Option<f64> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::engine::EngineError;
-use crate::model::{Bar, PeriodLength, TimeRange};
+use crate::model::{Bar, Millis, PeriodLength, RunningBar, TimeRange};
 
 /// Resamples sorted `bars` to periods of `size`.
 ///
@@ -41,18 +41,44 @@ pub fn resize(
     Ok(bars
         .chunk_by(|a, b| open(a) == open(b))
         .filter_map(|bars| {
-            let (first, last) = (bars.first()?, bars.last()?);
-            Some(Bar {
-                open_time: open(first),
-                interval: close(first).0 - open(first).0,
-                open: first.open,
-                high: bars.iter().map(|bar| bar.high).fold(first.high, f64::max),
-                low: bars.iter().map(|bar| bar.low).fold(first.low, f64::min),
-                close: last.close,
-                volume: bars.iter().map(|bar| bar.volume).sum(),
-            })
+            let first = bars.first()?;
+            joined(bars, open(first), close(first))
         })
         .collect())
+}
+
+/// Returns the bar of the last period of `size` that has begun and has not ended by the close of the last of `bars`.
+///
+/// `bars` must be sorted. Its close time is that of the last source bar, and its length that of the whole period.
+#[must_use]
+pub fn running(bars: &[Bar], size: PeriodLength) -> Option<RunningBar> {
+    let last = bars.last()?;
+    let (open, close) = (size.open(last.open_time), size.close(last.open_time));
+    if last.close_time() >= close {
+        return None;
+    }
+    let within = bars
+        .iter()
+        .filter(|bar| bar.open_time >= open && size.is_made_of(bar.interval));
+    let within: Vec<Bar> = within.copied().collect();
+    Some(RunningBar {
+        bar: joined(&within, open, close)?,
+        known_at: within.last()?.close_time(),
+    })
+}
+
+/// One bar from `open` to `close` that is made of `bars`; `None` without bars.
+fn joined(bars: &[Bar], open: Millis, close: Millis) -> Option<Bar> {
+    let (first, last) = (bars.first()?, bars.last()?);
+    Some(Bar {
+        open_time: open,
+        interval: close.0 - open.0,
+        open: first.open,
+        high: bars.iter().map(|bar| bar.high).fold(first.high, f64::max),
+        low: bars.iter().map(|bar| bar.low).fold(first.low, f64::min),
+        close: last.close,
+        volume: bars.iter().map(|bar| bar.volume).sum(),
+    })
 }
 
 /// Checks that periods of `size` can be made of at least one bar length of a coin.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::engine::fit::{FitSource, last_of_day};
 use crate::engine::ledger::checkpoints::LedgerStore;
+use crate::engine::ledger::parameters::MEASURED_ON;
 use crate::engine::observations::coin_history::{CoinHistory, KnownOrder};
 use crate::engine::rolling::{Ring, SideSums, SumKey};
 use crate::engine::{EngineError, Observations, Parameters};
@@ -153,9 +154,23 @@ impl<'a> View<'a> {
         self.own
     }
 
-    /// The parameters of the estimates for a coin.
+    /// The parameters of the estimates for a coin, with the open interest known by now.
     pub fn parameters(self, coin: &str) -> Parameters {
-        Parameters::of(self.own, coin)
+        let usual = Parameters::of(self.own, coin);
+        if self
+            .all_read_from(coin)
+            .is_some_and(|from| from <= self.now)
+        {
+            usual.of_all(self.own)
+        } else {
+            usual
+        }
+    }
+
+    /// Time from which on the open interest of the estimates includes all exchanges of [`MEASURED_ON`].
+    pub fn all_read_from(self, coin: &str) -> Option<Millis> {
+        let history = self.history(coin).filter(|_| self.venue.is_none())?;
+        history.open_interest.all_read_from(&MEASURED_ON)
     }
 
     /// The orders of the rolling windows.
@@ -183,10 +198,15 @@ impl<'a> View<'a> {
         self.places(range).filter(move |place| self.sees(*place))
     }
 
+    /// Indexes of the orders in `range` and up to now, hidden ones included.
+    pub fn places_between(self, range: TimeRange) -> Range<usize> {
+        let last = range.end.back(1).min(self.now);
+        self.ring.within(range.start.back(1), last)
+    }
+
     /// Indexes of the visible orders in `range`, oldest first.
     pub fn seen_between(self, range: TimeRange) -> impl DoubleEndedIterator<Item = usize> {
-        let last = range.end.back(1).min(self.now);
-        let places = self.ring.within(range.start.back(1), last);
+        let places = self.places_between(range);
         places.filter(move |place| self.sees(*place))
     }
 

@@ -32,6 +32,8 @@ pub struct ListingNames {
     coins: Interner,
     /// Event time of the last order per exchange, up to now.
     last_seen: Vec<Option<Millis>>,
+    /// When the first order per exchange was known.
+    first_known: Vec<Option<Millis>>,
 }
 
 impl ListingNames {
@@ -47,6 +49,7 @@ impl ListingNames {
                 coin: self.coins.code(coin),
             };
             self.last_seen.resize(self.exchanges().len(), None);
+            self.first_known.resize(self.exchanges().len(), None);
             let next = count(self.sums.len());
             let sum = *self.places.entry(name).or_insert(next);
             if sum == next {
@@ -104,6 +107,22 @@ impl ListingNames {
         &self.last_seen
     }
 
+    /// Records that an order of a pair was known at `known_at`.
+    pub fn knew(&mut self, pair: u32, known_at: Millis) {
+        let sum = self.sum_name(pair);
+        if let Some(first) = sum.and_then(|sum| self.first_known.get_mut(sum.exchange as usize)) {
+            *first = Some(first.map_or(known_at, |first| first.min(known_at)));
+        }
+    }
+
+    /// Whether an order of each exchange was known by an instant.
+    pub fn known_by(&self, instant: Option<Millis>) -> impl Iterator<Item = bool> {
+        let known = move |first: Millis| instant.is_none_or(|at| first <= at);
+        self.first_known
+            .iter()
+            .map(move |first| first.is_none_or(known))
+    }
+
     pub fn exchanges(&self) -> &[String] {
         self.exchanges.texts()
     }
@@ -124,6 +143,11 @@ impl ListingNames {
                 let seen = seen.and_then(|sum| other.last_seen.get(sum.exchange as usize));
                 if let Some(last) = seen.copied().flatten() {
                     self.saw(ours, last);
+                }
+                let known = other.sum_name(theirs);
+                let known = known.and_then(|sum| other.first_known.get(sum.exchange as usize));
+                if let Some(first) = known.copied().flatten() {
+                    self.knew(ours, first);
                 }
                 ours
             })

@@ -287,6 +287,8 @@ impl Ring {
 
     /// Converts an order to a row of the columns.
     pub fn row(&mut self, pair: u32, order: &OrderBrief<'_>) -> RingRow {
+        let known_at = order.received_at.max(order.timestamp);
+        self.names.knew(pair, known_at);
         RingRow {
             timestamp: order.timestamp,
             received_at: order.received_at,

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::contract::{BadQuery, Cascades};
+use crate::contract::Cascades;
 use crate::engine::{self, CascadeQuestion, EngineError, View, priced, reach};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
+use crate::market::query::time_range::checked;
 use crate::market::refusal::Refusal;
 use crate::model::{Bar, CascadeRow, Millis, TimeRange, Window, sort_small};
 
@@ -35,24 +36,6 @@ pub(crate) fn row_of<'a>(event: &CascadeRow, rows: &'a [CascadeRow]) -> Option<&
         let same = row.coin == event.coin && row.side == event.side;
         same && row.start <= event.end && event.start <= row.end
     })
-}
-
-/// Refuses contradicting parameters.
-fn check(question: &Cascades, asked: &CascadeQuestion) -> Result<(), BadQuery> {
-    if asked.start < asked.end {
-        return Ok(());
-    }
-    let (parameter, message) = match question.end {
-        Some(_) => (
-            "end",
-            format!("{} is not after the start, {}", asked.end, asked.start),
-        ),
-        None => (
-            "start",
-            format!("{} is after the newest observation", asked.start),
-        ),
-    };
-    Err(BadQuery::new(parameter, message, "a start before the end"))
 }
 
 /// Adds the prices before and after each cascade. The rows must be sorted by start.
@@ -98,7 +81,9 @@ impl MarketQuery for Cascades {
     ) -> Option<Result<Self::Reply, Refusal>> {
         let asked = about(self, as_of.unwrap_or_else(|| market.newest()));
         let answer = || {
-            check(self, &asked)?;
+            let given = (self.start.is_some(), self.end.is_some());
+            // Cascades after now are none, and no error.
+            checked(TimeRange::new(asked.start, asked.end), given, asked.start)?;
             market.cascades(&Arc::new(asked), as_of)
         };
         Some(answer())

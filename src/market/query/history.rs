@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::contract::{BadQuery, GroupColumn, History, Sparsity};
+use crate::contract::{BadQuery, GroupColumn, History, Switch};
 use crate::engine::{self, EngineError, Grouping, TimelineQuestion, TooManyRows, View};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
+use crate::market::query::time_range::checked;
 use crate::market::refusal::Refusal;
-use crate::model::{Millis, Symbol, TimeRange, Window};
+use crate::model::{Millis, PeriodRow, Symbol, TimeRange, Window};
 
 /// Maximum number of rows in a reply.
 const MOST: usize = 2_000_000;
@@ -30,7 +31,7 @@ fn about(question: &History, now: Millis) -> TimelineQuestion {
         symbols: question.symbol.clone().unwrap_or_default(),
         exchange: question.exchange.clone(),
         least: question.min_usd,
-        sparse: question.sparse == Some(Sparsity::Sparse),
+        sparse: question.sparse == Some(Switch::On),
         most: MOST,
     }
 }
@@ -56,28 +57,8 @@ fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<()
             "columns with coin or symbol among them",
         ));
     }
-    if asked.start >= asked.end {
-        let (parameter, message) = match question.end {
-            Some(_) => (
-                "end",
-                format!("{} is not after the start, {}", asked.end, asked.start),
-            ),
-            None => (
-                "start",
-                format!("{} is after the newest observation", asked.start),
-            ),
-        };
-        return Err(BadQuery::new(parameter, message, "a start before the end"));
-    }
-    if asked.start > now {
-        let parameter = if question.start.is_some() {
-            "start"
-        } else {
-            "end"
-        };
-        let message = format!("the time range is after the newest observation, {now}");
-        return Err(BadQuery::new(parameter, message, "an earlier instant"));
-    }
+    let given = (question.start.is_some(), question.end.is_some());
+    checked(TimeRange::new(asked.start, asked.end), given, now)?;
     let rows = asked.rows_of_group();
     if !asked.sparse && rows > MOST as u64 {
         return Err(too_many(TooManyRows {
@@ -112,22 +93,26 @@ impl MarketQuery for History {
     }
 
     fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
+        // Rows without orders may be about a name that does not exist.
+        let has_orders = |row: &&PeriodRow| row.cnt.is_some_and(|count| count > 0);
         let answer = |symbol: &Symbol| {
-            reply.iter().any(|row| match (&row.symbol, &row.coin) {
+            let mut rows = reply.iter().filter(has_orders);
+            rows.any(|row| match (&row.symbol, &row.coin) {
                 (Some(listed), coin) => {
                     let coin = coin.as_deref().unwrap_or_else(|| symbol.coin());
                     symbol.means(listed, coin)
                 }
                 (None, Some(coin)) => coin == symbol.coin(),
                 // The rows have neither a coin nor a symbol. Then the query names only one symbol, and every row is
-                // about it. Rows without orders may be about a name that does not exist.
-                (None, None) => row.cnt.is_some_and(|count| count > 0),
+                // about it.
+                (None, None) => true,
             })
         };
+        let is_without = !reply.iter().any(|row| has_orders(&row));
         let symbols = self.symbol.iter().flatten();
         Some(QueryNames {
             symbols: symbols.filter(|symbol| !answer(symbol)).collect(),
-            exchange: self.exchange.as_deref().filter(|_| reply.is_empty()),
+            exchange: self.exchange.as_deref().filter(|_| is_without),
         })
     }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::contract;
-use crate::engine::{CascadeQuestion, TimelineQuestion};
+use crate::engine::{CascadeQuestion, LargestQuestion, TimelineQuestion};
 use crate::market::refusal::Refusal;
 use crate::market::source::recordings::RecordedQuestion;
 use crate::model::{
-    Bar, CascadeRow, CoverageGap, GroupedOrder, MapRow, Millis, ObservedOpenInterest, PeriodLength,
-    PeriodRow, PositionRow, TimeRange, UndercountRow, VenueCoverage, Window,
+    Bar, CascadeRow, CoverageGap, GroupedOrder, MapRow, Millis, ObservedOpenInterest, Order,
+    PeriodLength, PeriodRow, PositionRow, TimeRange, TotalsByWindow, UndercountRow, VenueCoverage,
+    Window,
 };
 
 /// Reads orders, aggregates and records of any time range; without `as_of`, as known now.
@@ -28,6 +29,24 @@ pub trait MarketHistory {
         as_of: Option<Millis>,
         most: usize,
     ) -> Result<Vec<GroupedOrder>, Refusal>;
+
+    /// Totals of the four windows.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] if the market cannot be read.
+    fn overview(&self, as_of: Option<Millis>) -> Result<TotalsByWindow, Refusal>;
+
+    /// The largest orders of a time range, largest first.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] if the market cannot be read.
+    fn largest(
+        &self,
+        asked: &Arc<LargestQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Order>, Refusal>;
 
     /// Liquidations by period, in time order; periods without orders are omitted.
     ///
@@ -71,6 +90,17 @@ pub trait MarketHistory {
         &self,
         as_of: Option<Millis>,
         window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal>;
+
+    /// How completely each exchange's orders in `range` were recorded. Outliers are not counted.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] if the market cannot be read.
+    fn coverage_between(
+        &self,
+        as_of: Option<Millis>,
+        range: TimeRange,
     ) -> Result<Vec<VenueCoverage>, Refusal>;
 
     /// The recorded gaps that overlap `range`, sorted by start.

@@ -80,6 +80,19 @@ impl QueryInputs {
     }
 }
 
+impl QueryInputs {
+    /// The same inputs, of the ledger of one exchange if it is named.
+    fn of_exchange(self, exchange: Option<&str>) -> Self {
+        match self {
+            Self::Estimated(needed) => Self::Estimated(RequiredHistory {
+                exchange: exchange.map(str::to_owned),
+                ..needed
+            }),
+            other => other,
+        }
+    }
+}
+
 /// The names that a query mentions.
 #[derive(Clone, Debug, Default)]
 pub struct QueryNames<'a> {
@@ -128,6 +141,11 @@ pub trait MarketQuery: Endpoint {
         }
     }
 
+    /// The time range that the reply's coverage describes if it is no window, as meant at `now`.
+    fn covered_range(&self, _now: Millis) -> Option<TimeRange> {
+        None
+    }
+
     /// The time range of the orders in the reply, as meant at `now`; `None` if the reply is about none.
     fn period(&self, now: Millis) -> Option<TimeRange> {
         match self.material() {
@@ -139,9 +157,9 @@ pub trait MarketQuery: Endpoint {
         }
     }
 
-    /// The windows of the reply, if it has several.
-    fn windows(&self) -> &'static [Window] {
-        &[]
+    /// The time of each key of the reply, if it has several, as meant at `now`.
+    fn windows(&self, _now: Millis) -> Vec<(&'static str, TimeRange)> {
+        Vec::new()
     }
 
     /// The instant at which the rows of a short reply begin, as meant at `now`; `None` if replies of any begin can be long.
@@ -228,70 +246,6 @@ pub trait MarketQuery: Endpoint {
     /// The replies from one replay of the ledger; empty unless [`MarketQuery::is_one_ledger`] is true.
     fn of_one_ledger(&self, _view: &View<'_>, _instants: &[Millis]) -> Answers<Self::Reply> {
         Vec::new()
-    }
-}
-
-impl MarketQuery for contract::Overview {
-    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        Ok(ExplainedReply::realised(engine::overview(view)))
-    }
-
-    fn windows(&self) -> &'static [Window] {
-        Window::ALL
-    }
-
-    fn material(&self) -> QueryInputs {
-        QueryInputs::Realised(Window::H24)
-    }
-}
-
-impl MarketQuery for contract::Coins {
-    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        let rows = engine::coins(view, self.range, self.limit.into());
-        Ok(ExplainedReply::realised(rows))
-    }
-
-    fn material(&self) -> QueryInputs {
-        QueryInputs::Realised(self.range)
-    }
-}
-
-impl MarketQuery for contract::Exchanges {
-    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        Ok(ExplainedReply::realised(engine::exchanges(
-            view, self.range,
-        )))
-    }
-
-    fn material(&self) -> QueryInputs {
-        QueryInputs::Realised(self.range)
-    }
-}
-
-impl MarketQuery for contract::Largest {
-    fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        let wanted = OrderFilter {
-            symbol: self.symbol.as_ref(),
-            exchange: self.exchange.as_deref(),
-            least: self.min_usd,
-        };
-        let rows = engine::largest(view, self.range, wanted, self.limit.into());
-        Ok(ExplainedReply::realised(rows))
-    }
-
-    fn exchange(&self) -> Option<&str> {
-        self.exchange.as_deref()
-    }
-
-    fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
-        reply.is_empty().then(|| QueryNames {
-            symbols: self.symbol.iter().collect(),
-            exchange: self.exchange.as_deref(),
-        })
-    }
-
-    fn material(&self) -> QueryInputs {
-        QueryInputs::Realised(self.range)
     }
 }
 
@@ -572,8 +526,9 @@ impl MarketQuery for contract::Liqmap {
 
 impl MarketQuery for contract::Levels {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
+        let view = view.of_venue(self.exchange.as_deref());
         Ok(engine::levels(
-            view,
+            &view,
             self.symbol.as_str(),
             self.model.as_ref(),
             headline(self.headline),
@@ -592,13 +547,15 @@ impl MarketQuery for contract::Levels {
             MapRange::D7,
             MapRange::D7,
         )
+        .of_exchange(self.exchange.as_deref())
     }
 }
 
 impl MarketQuery for contract::Maxpain {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
+        let view = view.of_venue(self.exchange.as_deref());
         Ok(engine::maxpain(
-            view,
+            &view,
             self.symbol.as_str(),
             self.model.as_ref(),
             headline(self.headline),
@@ -634,6 +591,7 @@ impl MarketQuery for contract::Maxpain {
             MapRange::D7,
             MapRange::D1,
         )
+        .of_exchange(self.exchange.as_deref())
     }
 }
 

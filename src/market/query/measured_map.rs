@@ -4,7 +4,7 @@ use crate::contract::{self, BadQuery};
 use crate::engine;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::refusal::Refusal;
-use crate::model::{LiquidationMap, MapRange, MapSource, Millis, TimeRange, Vocabulary};
+use crate::model::{Bar, LiquidationMap, MapRange, MapSource, Millis, TimeRange, Vocabulary};
 
 /// Whether `asked` requests the map of observed account positions.
 pub(crate) fn is_measured(asked: &contract::Liqmap) -> bool {
@@ -33,21 +33,20 @@ pub(crate) fn measured(
     }
     let coin = asked.symbol.as_str();
     let positions = market.positions(coin, asked.exchange.as_deref(), as_of)?;
-    let mut price = None;
+    let mut last = None;
     if let Some(from) = engine::priced_from(&positions) {
         let bars = market.bars(coin, as_of, TimeRange::new(from, TimeRange::ALL.end), None)?;
-        price = bars.last().map(|bar| bar.close);
+        last = bars.last().copied();
     }
     // Without any price there are no positions either, and the engine refuses the query.
-    let price = price
+    let price = last
+        .map(|bar| bar.close)
         .or_else(|| engine::valued_at(&positions))
         .unwrap_or(1.0);
     let range = MapRange::All.name();
-    Ok(engine::measured(
-        coin,
-        range,
-        &positions,
-        price,
-        (asked.bin, asked.shown()),
-    )?)
+    let mut map = engine::measured(coin, range, &positions, price, (asked.bin, asked.shown()))?;
+    if let Some(bar) = last {
+        map.labels.price_at = Some(Bar::close_time(&bar));
+    }
+    Ok(map)
 }

@@ -4,6 +4,7 @@
 //! `market_history` has the trait for reads of any time range.
 
 pub(super) mod cascades;
+pub(super) mod features;
 pub(super) mod history;
 pub(super) mod market_history;
 pub(super) mod market_query;
@@ -12,4 +13,6 @@ pub(super) mod observations;
 pub(super) mod order_pages;
 pub(super) mod positions;
 pub(super) mod recorded_map;
+pub(super) mod time_range;
+pub(super) mod totals;
 pub(super) mod undercount;

@@ -1,16 +1,18 @@
 //! Queries of stored rows: coverage, gaps, bars, open interest and recorded maps.
 
-use crate::contract::{Bars, Coverage, Gaps, Maps, OpenInterest};
+use crate::contract::{Bars, Coverage, Gaps, Maps, OpenInterest, Switch};
 use crate::engine::{self, EngineError, View};
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};
+use crate::market::query::totals::OfRange;
 use crate::market::refusal::Refusal;
-use crate::model::{Bar, ClosedBar, Coin, EarlierBar, Millis, TimeRange};
+use crate::model::{Bar, ClosedBar, Coin, EarlierBar, Millis, TimeRange, Window};
 
 impl MarketQuery for Coverage {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        Ok(ExplainedReply::realised(engine::coverage(view, self.range)))
+        let window = self.asked().window().unwrap_or(Window::H24);
+        Ok(ExplainedReply::realised(engine::coverage(view, window)))
     }
 
     fn of_market(
@@ -19,11 +21,25 @@ impl MarketQuery for Coverage {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        Some(market.coverage(as_of, self.range))
+        let answer = || {
+            if let Some(window) = self.asked().window() {
+                return market.coverage(as_of, window);
+            }
+            let now = as_of.unwrap_or_else(|| market.newest());
+            let range = self.asked().checked(now)?;
+            let known = TimeRange::new(range.start, range.end.min(now.on(1)));
+            market.coverage_between(as_of, known)
+        };
+        Some(answer())
     }
 
     fn material(&self) -> QueryInputs {
-        QueryInputs::Recorded(self.range)
+        let window = self.asked().window();
+        window.map_or(QueryInputs::TimeRange, QueryInputs::Recorded)
+    }
+
+    fn begins(&self, now: Millis) -> Option<Millis> {
+        Some(self.asked().at(now).start)
     }
 }
 
@@ -67,8 +83,14 @@ impl MarketQuery for Bars {
     ) -> Option<Result<Self::Reply, Refusal>> {
         let now = as_of.unwrap_or_else(|| market.newest());
         let range = TimeRange::bounded_at(self.start, self.end, now);
-        let bars = market.bars(self.symbol.as_str(), as_of, range, self.interval);
-        Some(bars.map(|bars| closed_bars(&self.symbol, &bars)))
+        let answer = || {
+            let coin = self.symbol.as_str();
+            let bars = market.bars(coin, as_of, range, self.interval)?;
+            let mut rows = closed_bars(&self.symbol, &bars);
+            rows.extend(running(self, market, as_of, range)?);
+            Ok(rows)
+        };
+        Some(answer())
     }
 
     fn material(&self) -> QueryInputs {
@@ -102,6 +124,29 @@ impl MarketQuery for Bars {
             interval,
         }))
     }
+}
+
+/// The bar of the period that has not ended, if it is asked for and in `range`.
+fn running(
+    asked: &Bars,
+    market: &dyn MarketHistory,
+    as_of: Option<Millis>,
+    range: TimeRange,
+) -> Result<Option<ClosedBar>, Refusal> {
+    let Some(size) = asked.interval.filter(|_| asked.running == Some(Switch::On)) else {
+        return Ok(None);
+    };
+    let now = as_of.unwrap_or_else(|| market.newest());
+    if range.end <= now {
+        return Ok(None);
+    }
+    // The last bars may be known only up to the period before the present one.
+    let from = size.open(size.open(now).back(1)).max(range.start);
+    let coin = asked.symbol.as_str();
+    let recent = market.bars(coin, as_of, TimeRange::new(from, range.end), None)?;
+    let running = engine::running(&recent, size);
+    let running = running.filter(|running| running.bar.open_time >= range.start);
+    Ok(running.map(|running| ClosedBar::running(coin, &running)))
 }
 
 /// Converts the bars of a coin to rows of the reply.

@@ -170,7 +170,7 @@ impl RecordedMap for contract::Maxpain {
             endpoint: Self::NAME,
             symbol: self.symbol.as_str(),
             range: None,
-            exchange: None,
+            exchange: self.exchange.as_deref(),
             model: None,
         }
     }

@@ -16,6 +16,17 @@ pub(crate) trait CoverageSource: ViewSource {
         view_of(self, as_of, None, |view| engine::coverage(view, window))
     }
 
+    /// How completely each exchange's orders in `range`, which ends by now, were recorded.
+    fn coverage_between(
+        &self,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        view_of(self, as_of, None, |view| {
+            engine::coverage_between(view, range)
+        })
+    }
+
     /// Adds to the coverage of each exchange the number of rows that estimates exclude as outliers.
     fn count_outliers(
         &self,
@@ -47,9 +58,9 @@ pub(crate) trait CoverageSource: ViewSource {
         view_of(self, None, None, |view| view.observations().first())
     }
 
-    /// The first instant at which orders are known; `None` if they are at none.
-    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
-        view_of(self, None, None, |view| view.observations().orders_from())
+    /// The first instant at which orders are known, as of an instant; `None` if they are at none.
+    fn orders_from(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        view_of(self, as_of, None, engine::orders_from)
     }
 
     /// The gaps that overlap `range`.

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::engine::{self, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion};
+use crate::engine::{
+    self, ArrivedOrder, CascadeQuestion, LargestQuestion, ObservedTables, Timeline,
+    TimelineQuestion,
+};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
 use crate::model::{
-    Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, PeriodLength, PositionRow, TimeRange,
+    Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, Order, PeriodLength, PositionRow,
+    TimeRange,
 };
 
 /// Reads rows and aggregates of any time range; without `as_of`, as known now.
@@ -68,6 +72,24 @@ pub(crate) trait HistorySource: ViewSource {
         })
     }
 
+    /// The orders of a coin in `range` that were received by `as_of`, oldest first; of one exchange if named.
+    fn arrived_orders(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        range: TimeRange,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<ArrivedOrder>, Refusal> {
+        view_of(self, as_of, None, |view| {
+            engine::arrived_orders(view, coin, exchange, range)
+        })
+    }
+
+    /// Instants at which received rows were withdrawn, in order. They stay visible as of earlier instants.
+    fn withdrawals(&self) -> Result<Vec<Millis>, Refusal> {
+        Ok(Vec::new())
+    }
+
     /// The sums of orders by period.
     fn timeline(
         &self,
@@ -75,6 +97,15 @@ pub(crate) trait HistorySource: ViewSource {
         as_of: Option<Millis>,
     ) -> Result<Timeline, Refusal> {
         view_of(self, as_of, None, |view| engine::timeline(view, asked))
+    }
+
+    /// The largest orders, largest first.
+    fn largest(
+        &self,
+        asked: &Arc<LargestQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Order>, Refusal> {
+        view_of(self, as_of, None, |view| asked.of(view))
     }
 
     /// Cascades without prices; `None` if there are more cascades than allowed.

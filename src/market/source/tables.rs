@@ -11,7 +11,9 @@ use crate::market::source::history_source::HistorySource;
 use crate::market::source::live_source::LiveSource;
 use crate::market::source::market_source::MarketSource;
 use crate::market::source::view_source::{RequiredHistory, ViewSource, view_of};
-use crate::model::{CoverageGap, Millis, SimulatedFeeds, TimeRange, VenueCoverage, Window};
+use crate::model::{
+    CoverageGap, Millis, PositionRow, SimulatedFeeds, TimeRange, VenueCoverage, Window,
+};
 
 /// Observations in memory.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub(crate) struct TableSource {
     observations: Observations,
     /// How orders were published and recorded, if that was simulated.
     feeds: Option<SimulatedFeeds>,
+    /// The account positions that a simulated exchange publishes.
+    positions: Vec<PositionRow>,
     /// Indices of the orders in order of arrival; computed on first use.
     arrived: OnceLock<Vec<usize>>,
     /// Identifies the market's order of arrival; a position with another value is invalid.
@@ -31,17 +35,23 @@ impl TableSource {
         Self {
             observations,
             feeds: None,
+            positions: Vec::new(),
             arrived: OnceLock::new(),
             series: fastrand::u64(..),
             revision: Revision::first(),
         }
     }
 
-    /// Simulated observations, published and recorded as `feeds` says.
-    pub(crate) fn simulated(observations: Observations, feeds: SimulatedFeeds) -> Self {
+    /// Simulated observations, published and recorded as `feeds` says, and published `positions`.
+    pub(crate) fn simulated(
+        observations: Observations,
+        feeds: SimulatedFeeds,
+        positions: Vec<PositionRow>,
+    ) -> Self {
         let observations = observations.with_feeds(&feeds);
         Self {
             feeds: Some(feeds),
+            positions,
             ..Self::new(observations)
         }
     }
@@ -115,6 +125,22 @@ impl CoverageSource for TableSource {
         Ok(venues)
     }
 
+    fn coverage_between(
+        &self,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        let mut venues = view_of(self, as_of, None, |view| {
+            engine::coverage_between(view, range)
+        })?;
+        if let Some(feeds) = &self.feeds {
+            for venue in &mut venues {
+                feeds.describe(venue, range);
+            }
+        }
+        Ok(venues)
+    }
+
     fn complete_tapes(
         &self,
         as_of: Option<Millis>,
@@ -138,7 +164,21 @@ impl CoverageSource for TableSource {
     }
 }
 
-impl HistorySource for TableSource {}
+impl HistorySource for TableSource {
+    fn positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        let positions = self.positions.iter().filter(|position| {
+            position.coin == coin
+                && exchange.is_none_or(|exchange| exchange == position.exchange)
+                && as_of.is_none_or(|at| position.timestamp <= at)
+        });
+        Ok(positions.cloned().collect())
+    }
+}
 
 impl MarketSource for TableSource {}
 

@@ -9,7 +9,7 @@ use crate::model::{ColumnUsd, EstimateLabels, Millis, Vocabulary};
 pub enum Model {
     /// Model 2: the documented weights. Cells are USD of open interest that would be liquidated at that price.
     Exposure,
-    /// Model 3: the fitted weights. Cells are USD that are expected to be reported as liquidated.
+    /// Model 3: the fitted weights. Cells are USD that are expected to be liquidated and reported.
     Expected,
 }
 

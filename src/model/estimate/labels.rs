@@ -60,6 +60,8 @@ pub struct EstimateLabels {
     pub view: Option<EstimateView>,
     /// Whether the market is simulated.
     pub simulated: Option<bool>,
+    /// The instant of the current price: the close of its bar, or the reading of its mark price.
+    pub price_at: Option<Millis>,
     /// The service that served the map; `None` if the map is not a recording.
     pub served_by: Option<ServedBy>,
 }

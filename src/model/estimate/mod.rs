@@ -9,5 +9,6 @@ pub(super) mod liquidation_map;
 pub(super) mod map_cluster;
 pub(super) mod max_pain;
 pub(super) mod opened;
+pub(super) mod shares;
 pub(super) mod span;
 pub(super) mod specification;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, de};
 use thiserror::Error;
 
-use crate::model::Model;
+use crate::model::{LiquidatableShare, Model};
 
 /// The default leverage of each tier.
 pub const LEVERAGES: [u16; 14] = [2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125];
@@ -62,12 +62,20 @@ pub struct Specification {
     /// Share of the USD crossed by the price that counts as liquidated, where no liquidation orders are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phi0: Option<f64>,
-    /// USD reported as liquidated per USD crossed by the price, before the fit. If set, the expected model is used.
+    /// USD liquidated and reported per USD crossed by the price, before the fit. If set, the expected model is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kappa0: Option<f64>,
     /// Weight of the prior in the fit. If set, the expected model is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nu: Option<f64>,
+    /// Shares of new positions that get a liquidation price, by exchange, coin and side; all others are 1. Without this
+    /// list the measured shares are used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shares: Option<Vec<LiquidatableShare>>,
+    /// Drift of liquidation prices: the share of the slow clock's positions that moves in a day, and the standard
+    /// deviation of their move in log price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<(f64, f64)>,
     /// A label that the caller chooses; it does not affect the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -140,9 +148,15 @@ impl Specification {
             "phi0" => "a number from 0 to 1",
             "kappa0" => "a number from 0.000001 to 1",
             "nu" => "a number from 0.001 to 1000000",
+            "shares" => {
+                "rows of exchange, coin, side (LONG, SHORT, or none for both) and share from 0 to 1, each exchange, coin \
+                 and side once"
+            }
+            "drift" => "a pair of a share from 0 to 1 and a standard deviation a day from 0 to 0.1",
             "name" => "text",
             _ => {
-                "only the parameters tiers, weights, mmr, clocks, entries, grid, phi0, kappa0, nu and name"
+                "only the parameters tiers, weights, mmr, clocks, entries, grid, phi0, kappa0, nu, shares, drift and \
+                 name"
             }
         }
     }
@@ -217,6 +231,27 @@ impl Specification {
             {
                 return bad("clocks", format!("{clocks:?}"), Self::allowed("clocks"));
             }
+        }
+        for (place, one) in self.shares.iter().flatten().enumerate() {
+            let earlier = self.shares.iter().flatten().take(place);
+            let is_same = |other: &LiquidatableShare| {
+                let both = one.side.is_none() || other.side.is_none() || one.side == other.side;
+                both && other.exchange == one.exchange && other.coin == one.coin
+            };
+            let is_named = !one.exchange.is_empty() && !one.coin.is_empty();
+            if !is_named || !(0.0..=1.0).contains(&one.share) || earlier.into_iter().any(is_same) {
+                let problem = format!(
+                    "row {place}, {:?} {:?} with the share {:?}",
+                    one.exchange, one.coin, one.share
+                );
+                return bad("shares", problem, Self::allowed("shares"));
+            }
+        }
+        if let Some((share, sigma)) = self.drift
+            && !((0.0..=1.0).contains(&share) && (0.0..=0.1).contains(&sigma))
+        {
+            let problem = format!("({share:?}, {sigma:?})");
+            return bad("drift", problem, Self::allowed("drift"));
         }
         if self.entries == Some(0) {
             return bad("entries", "0".to_owned(), Self::allowed("entries"));

@@ -9,6 +9,10 @@ use crate::model::Side;
 
 /// Which columns of a batch to read, in addition to time, side and USD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a separate column, requested or not"
+)]
 pub struct FiledColumns {
     /// Whether to read exchanges.
     pub exchange: bool,
@@ -16,6 +20,8 @@ pub struct FiledColumns {
     pub symbol: bool,
     /// Whether to read coins.
     pub coin: bool,
+    /// Whether to read prices and quantities.
+    pub amounts: bool,
     /// Minimum USD value of the orders to read.
     pub least: Option<Decimal>,
 }
@@ -45,6 +51,10 @@ pub struct FiledOrders<'a> {
     pub timestamp: &'a [i64],
     /// Notionals in units of 10⁻¹⁸ USD; each fits a `Decimal`.
     pub value_usd: &'a [i128],
+    /// Prices in units of 10⁻¹⁸, if requested.
+    pub price: Option<&'a [i128]>,
+    /// Quantities in units of 10⁻¹⁸, if requested.
+    pub qty: Option<&'a [i128]>,
     /// Sides of the liquidated positions.
     pub side: Numbered<'a, Side>,
     /// Exchanges, if requested.

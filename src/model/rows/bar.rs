@@ -80,7 +80,7 @@ crate::model::record! {
         pub symbol: String,
         /// Time of the open.
         pub timestamp: Millis,
-        /// Close time; the bar is known from then on.
+        /// Close time; the bar is known from then on. A running bar is known from the close of its last source bar on.
         pub closes_at: Millis,
         /// First price.
         #[unit("quote currency")]
@@ -103,6 +103,15 @@ crate::model::record! {
     }
 }
 
+/// The bar of a period that has not ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunningBar {
+    /// The prices and the volume so far; its length is that of the whole period.
+    pub bar: Bar,
+    /// The close of the last bar that it is made of.
+    pub known_at: Millis,
+}
+
 /// A bar before the first bar of a reply, with a different length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierBar {
@@ -113,6 +122,15 @@ pub struct EarlierBar {
 }
 
 impl ClosedBar {
+    /// A running bar as a reply row for the coin `symbol`.
+    #[must_use]
+    pub fn running(symbol: &str, running: &RunningBar) -> Self {
+        Self {
+            closes_at: running.known_at,
+            ..Self::of(symbol, &running.bar)
+        }
+    }
+
     /// The bar as a reply row for the coin `symbol`.
     #[must_use]
     pub fn of(symbol: &str, bar: &Bar) -> Self {

@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-use crate::model::{Vocabulary, Window};
+use crate::model::{TotalsRange, Vocabulary};
 
 crate::model::record! {
     /// Long, short and total USD and the number of orders in one window.
@@ -23,20 +23,36 @@ crate::model::record! {
     }
 }
 
-/// Totals of the four windows; a window that a service omits is absent.
+/// Totals by time range: the four windows, and a further range if it is asked for. A range that a service omits is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TotalsByWindow {
-    /// Totals of each window, in the order of [`Window::ALL`].
-    pub windows: [Option<WindowTotals>; 4],
+    /// Totals of each range, in the order of [`TotalsByWindow::keys`]. The first are those of the four windows.
+    pub windows: [Option<WindowTotals>; TotalsRange::ALL.len() + 1],
 }
 
 impl TotalsByWindow {
-    /// The windows that are present, shortest first.
-    pub fn present(&self) -> impl Iterator<Item = (Window, WindowTotals)> + '_ {
-        Window::ALL
-            .iter()
+    /// The key of the totals between two instants.
+    pub const PERIOD: &'static str = "period";
+
+    /// The keys of a reply: the names of the ranges, shortest first, then that of the time between two instants.
+    pub fn keys() -> impl Iterator<Item = &'static str> {
+        let ranges = TotalsRange::ALL.iter().map(|range| range.name());
+        ranges.chain([Self::PERIOD])
+    }
+
+    /// Sets the totals of the range `key`; without effect for any other key.
+    pub fn set(&mut self, key: &str, totals: WindowTotals) {
+        let named = Self::keys().zip(&mut self.windows);
+        named
+            .filter(|(name, _)| *name == key)
+            .for_each(|(_, slot)| *slot = Some(totals));
+    }
+
+    /// The ranges that are present, shortest first.
+    pub fn present(&self) -> impl Iterator<Item = (&'static str, WindowTotals)> + '_ {
+        Self::keys()
             .zip(&self.windows)
-            .filter_map(|(&window, totals)| Some((window, (*totals)?)))
+            .filter_map(|(key, totals)| Some((key, (*totals)?)))
     }
 }
 

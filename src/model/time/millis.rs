@@ -180,6 +180,42 @@ ranges! {
 }
 
 ranges! {
+    /// The time range of totals, rankings and coverage; it ends now.
+    ///
+    /// The API contract has the four [windows](Window). Longer ranges are extensions.
+    TotalsRange otherwise "start and end select any other period" {
+        /// One hour.
+        H1 = "1h", Millis::HOUR;
+        /// Four hours.
+        H4 = "4h", 4 * Millis::HOUR;
+        /// Twelve hours.
+        H12 = "12h", 12 * Millis::HOUR;
+        /// Twenty-four hours.
+        H24 = "24h" or "1d", Millis::DAY;
+        /// Three days.
+        D3 = "3d", 3 * Millis::DAY;
+        /// Seven days.
+        D7 = "7d" or "1w", 7 * Millis::DAY;
+        /// Thirty days.
+        M1 = "1M" or "30d", 30 * Millis::DAY;
+        /// Ninety days.
+        M3 = "3M", 90 * Millis::DAY;
+        /// 180 days.
+        M6 = "6M", 180 * Millis::DAY;
+        /// 365 days.
+        Y1 = "1y", 365 * Millis::DAY;
+    }
+}
+
+impl TotalsRange {
+    /// The window of the same length, if there is one.
+    #[must_use]
+    pub fn window(self) -> Option<Window> {
+        Window::parse(self.name())
+    }
+}
+
+ranges! {
     /// The range of a heatmap: it shows positions that were opened within this time.
     ///
     /// The API contract has ranges of up to a month. Longer ranges are extensions.

@@ -19,7 +19,7 @@ use crate::contract::{
 use crate::market::{self, Market};
 use crate::model::{
     Chosen, Groups, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels,
-    TotalsByWindow, Vocabulary, Window,
+    TotalsByWindow, VenueCoverage,
 };
 use crate::python::calls::reading::reading;
 use crate::python::calls::specification::Specification;
@@ -119,8 +119,12 @@ pub(crate) trait Question: Debug + Send + Sync {
     /// The parameters as a query string spells them.
     fn parameters(&self) -> Vec<(&'static str, String)>;
 
-    /// The time window of the coverage in the reply. `None` if the reply has no coverage.
-    fn covered(&self) -> Option<Window>;
+    /// The coverage of the time that the reply is about. `None` if the reply has no coverage.
+    fn coverage(
+        &self,
+        market: &Market,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<VenueCoverage>>, Failure>;
 
     /// Sends the query to a service over HTTP.
     fn send<'a>(
@@ -154,8 +158,12 @@ where
         self.to_query()
     }
 
-    fn covered(&self) -> Option<Window> {
-        market::MarketQuery::covered(self)
+    fn coverage(
+        &self,
+        market: &Market,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<VenueCoverage>>, Failure> {
+        Ok(market.coverage_of(self, as_of)?)
     }
 
     fn send<'a>(
@@ -164,16 +172,16 @@ where
         extra: ExtraParameters,
     ) -> BoxFuture<'a, Result<UnconvertedReply, Failure>> {
         Box::pin(async move {
-            let covered = Question::covered(self);
+            let is_covered = self.covered().is_some() || self.covered_range(Millis(0)).is_some();
             let extra = ExtraParameters {
                 preferred: self.period(Millis(0)).is_some() || self.leaves_out(),
                 ..extra
             };
             let (reply, mut remarks) = client.fetch_with(self, extra).await?;
             let row_remarks = RowRemarks {
-                // A service may add the coverage of a time window to any reply. If the query is not about such a
-                // window, the coverage does not describe the reply and is dropped.
-                coverage: remarks.coverage.take().filter(|_| covered.is_some()),
+                // A service may add the coverage of a time range to any reply. If the query is not about such a
+                // range, the coverage does not describe the reply and is dropped.
+                coverage: remarks.coverage.take().filter(|_| is_covered),
                 earlier: remarks.earlier.take(),
                 time_unit: remarks.time_unit,
                 period: remarks.period.take(),
@@ -296,6 +304,15 @@ impl AskedQuestion {
         self.question.send(client, self.extra).await
     }
 
+    /// The coverage of the time that the reply is about.
+    pub(crate) fn coverage(
+        &self,
+        market: &Market,
+        as_of: Option<Millis>,
+    ) -> Result<Option<Vec<VenueCoverage>>, Failure> {
+        self.question.coverage(market, as_of)
+    }
+
     /// Answers the query from a market in this process.
     pub(crate) fn answer(
         &self,
@@ -330,12 +347,6 @@ impl AskedQuestion {
             extra,
             ..self.clone()
         }
-    }
-
-    /// The name of the time window that the coverage in the reply describes.
-    #[getter]
-    fn covered(&self) -> Option<&'static str> {
-        self.question.covered().map(Vocabulary::name)
     }
 
     fn __repr__(&self) -> String {

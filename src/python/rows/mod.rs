@@ -7,6 +7,7 @@ pub(super) mod columns;
 pub(super) mod decimal;
 pub(super) mod deferred_drop;
 pub(super) mod events;
+pub(super) mod features;
 pub(super) mod lazy_rows;
 pub(super) mod map_arrays;
 pub(super) mod provenance;

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::archive::Filter;
 use crate::contract;
 use crate::engine;
-use crate::model::{Millis, Position, TimeRange, Vocabulary, Window};
+use crate::model::{MapRange, Millis, Position, TimeRange, Vocabulary};
 use crate::python::calls::call::compute;
 use crate::python::calls::question;
 use crate::python::calls::question::{AskedQuestion, UnconvertedReply};
@@ -21,6 +21,7 @@ use crate::python::error;
 use crate::python::error::Failure;
 use crate::python::ingest::raw::{column_fault, observed_unjudged, rates, raw_table, row_fault};
 use crate::python::rows::columns::Columns;
+use crate::python::rows::features::{FeatureColumns, units};
 use crate::python::rows::rows::Table;
 use crate::python::runtime::imports;
 use crate::python::runtime::signals::{Progress, interruptible, watched};
@@ -267,11 +268,12 @@ impl Market {
             let now = world.now;
             let made =
                 engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now));
-            Ok(made.map(|observations| (observations, world.feeds, world.positions)))
+            let known = (world.feeds, world.published);
+            Ok(made.map(|observations| (observations, known, world.positions)))
         })?;
-        let (observations, feeds, positions) =
+        let (observations, (feeds, published), positions) =
             made.map_err(|fault| error::bad_table(py, &fault))?;
-        let market = market::Market::simulated(observations, feeds, said);
+        let market = market::Market::simulated(observations, feeds, published, said);
         Ok(Self {
             positions,
             ..market.into()
@@ -303,7 +305,7 @@ impl Market {
                 engine::Observations::new(world.orders, world.bars, world.open_interest, None);
             let said = format!("simulated (seed {seed}, live)");
             let clock = |_| clock.clock(at);
-            let feeds = world.feeds;
+            let feeds = (world.feeds, world.published);
             Ok(made.map(|made| market::Market::simulated_live(made, feeds, start, clock, said)))
         })?;
         let market = made.map_err(|fault| error::bad_table(py, &fault))?;
@@ -488,6 +490,14 @@ impl Market {
         self.market.known_until().map(|now| now.0)
     }
 
+    /// The first instant at which anything was observed, in epoch milliseconds.
+    #[getter]
+    fn first(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        compute(py, || {
+            Ok(self.market.first_observed()?.map(|first| first.0))
+        })
+    }
+
     #[getter]
     fn coins(&self) -> Vec<String> {
         self.market.coins()
@@ -632,6 +642,76 @@ impl Market {
         by_turns(py, &found)
     }
 
+    /// Returns the features of coins at instants, ordered by instant and coin, and the units of the map.
+    ///
+    /// `opens` has the open of the bar that closes at each instant, if the instants are those of bars. Windows and moves
+    /// have their names. Without `wanted`, all columns are returned.
+    #[pyo3(signature = (symbols, instants, opens, windows, moves, range, model, exchange, latency, wanted))]
+    #[expect(
+        clippy::too_many_arguments,
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come one by one and by value"
+    )]
+    fn features(
+        &self,
+        py: Python<'_>,
+        symbols: Vec<Bound<'_, PyAny>>,
+        instants: Vec<i64>,
+        opens: Option<Vec<i64>>,
+        windows: Vec<(String, i64)>,
+        moves: Vec<(String, f64)>,
+        range: &str,
+        model: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        latency: i64,
+        wanted: Option<Vec<String>>,
+    ) -> PyResult<(Table, Option<&'static str>)> {
+        let none = py.None().into_bound(py);
+        let mut coins = Vec::with_capacity(symbols.len());
+        let mut of_exchange = None;
+        for symbol in &symbols {
+            let checked = question::orders(symbol, exchange, &none, false)?;
+            of_exchange = checked.exchange;
+            coins.extend(checked.symbol);
+        }
+        let columns = FeatureColumns {
+            windows: windows.iter().map(|(name, _)| name.clone()).collect(),
+            moves: moves.iter().map(|(name, _)| name.clone()).collect(),
+            opens,
+            wanted,
+        };
+        let model = if model.is_none() {
+            None
+        } else {
+            Some(question::chosen(model)?)
+        };
+        let asked = market::FeatureQuestion {
+            windows: if columns.has_windows() {
+                windows.into_iter().map(|(_, length)| length).collect()
+            } else {
+                Vec::new()
+            },
+            map: columns.has_map().then(|| engine::MapQuestion {
+                range: MapRange::parse(range).unwrap_or(MapRange::D7),
+                moves: moves.into_iter().map(|(_, percent)| percent).collect(),
+            }),
+            model,
+            exchange: of_exchange,
+            latency,
+        };
+        let instants: Vec<Millis> = instants.into_iter().map(Millis).collect();
+        let market = self.shared();
+        interruptible(py, move || {
+            let found = on_all_cores(&coins, |coin| market.features(coin, &asked, &instants));
+            let mut of_coins = Vec::with_capacity(coins.len());
+            for (coin, rows) in coins.iter().zip(found) {
+                of_coins.push((coin.coin().to_owned(), rows?));
+            }
+            let units = units(&of_coins);
+            Ok((columns.table(&of_coins).into(), units))
+        })
+    }
+
     /// Returns one page of orders, beginning at `offset`, for a walk over the orders.
     #[pyo3(signature = (symbol, exchange, min_usd, limit, offset, as_of=None, groups=false))]
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of a query")]
@@ -655,24 +735,20 @@ impl Market {
         Ok(Columns::from(rows).grouped(groups).into())
     }
 
-    /// Returns the coverage of the totals in a time window. `None` if the API has no window of this name.
-    #[pyo3(signature = (window, as_of=None))]
+    /// Returns the coverage of the time that the reply to a question is about. `None` if it needs no coverage.
+    #[pyo3(signature = (question, as_of=None))]
     fn coverage(
         &self,
         py: Python<'_>,
-        window: &str,
+        question: &Bound<'_, AskedQuestion>,
         as_of: Option<i64>,
     ) -> PyResult<Option<Table>> {
-        let Some(window) = Window::parse(window) else {
-            return Ok(None);
-        };
-        let rows = compute(py, || {
-            Ok(self.market.coverage(as_of.map(Millis), window)?)
-        })?;
-        Ok(Some(Columns::from(rows).into()))
+        let question = question.get();
+        let rows = compute(py, || question.coverage(&self.market, as_of.map(Millis)))?;
+        Ok(rows.map(|rows| Columns::from(rows).into()))
     }
 
-    /// Starts a walk over the orders of an archive, newest first. `None` for a market without an archive.
+    /// Starts a walk over the orders of an archive. `None` for a market without an archive.
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of a query")]
     fn history(
         &self,
@@ -684,6 +760,7 @@ impl Market {
         end: Option<i64>,
         as_of: Option<i64>,
         groups: bool,
+        oldest_first: bool,
     ) -> PyResult<Option<History>> {
         let checked = question::orders(symbol, exchange, min_usd, groups)?;
         if self.market.archive().is_none() {
@@ -711,7 +788,7 @@ impl Market {
             market,
             filter,
             (symbol, least),
-            groups,
+            (groups, oldest_first),
             days,
         )))
     }
@@ -721,6 +798,13 @@ impl Market {
         compute(py, || {
             Ok(Columns::from(self.market.liquidations()?).filled().into())
         })
+    }
+
+    /// Returns a market of only the rows of this market that were known by an instant.
+    fn known_by(&self, py: Python<'_>, at: i64) -> PyResult<Self> {
+        let market = self.shared();
+        let known = interruptible(py, move || Ok(market.known_by(Millis(at))?))?;
+        Ok(known.into())
     }
 
     /// Returns the input tables of this market: orders, bars, open interest and liquidation totals by period.

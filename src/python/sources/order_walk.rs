@@ -21,14 +21,14 @@ const CHUNK: usize = 1 << 16;
 
 /// The part of a walk that has not been returned yet.
 struct Left {
-    /// Days that have not been read yet, oldest first.
+    /// Days that have not been read yet; the next is last.
     days: Vec<Millis>,
     orders: VecDeque<GroupedOrder>,
     /// Whether an order has been found.
     any: bool,
 }
 
-/// A walk over the orders of an archive, newest first.
+/// A walk over the orders of an archive, newest first or oldest first.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct History {
     market: Arc<market::Market>,
@@ -39,6 +39,8 @@ pub(crate) struct History {
     least: Option<Decimal>,
     /// Whether rows have the group column.
     groups: bool,
+    /// Whether the oldest order comes first.
+    oldest_first: bool,
     left: Mutex<Left>,
 }
 
@@ -48,16 +50,20 @@ impl History {
         market: Arc<market::Market>,
         filter: Filter,
         (symbol, least): (Option<Symbol>, Option<Decimal>),
-        groups: bool,
-        days: Vec<Millis>,
+        (groups, oldest_first): (bool, bool),
+        mut days: Vec<Millis>,
     ) -> Self {
         let orders = VecDeque::new();
+        if oldest_first {
+            days.reverse();
+        }
         Self {
             market,
             filter,
             symbol,
             least,
             groups,
+            oldest_first,
             left: Mutex::new(Left {
                 days,
                 orders,
@@ -98,6 +104,9 @@ impl History {
                 }
                 if let Some(least) = self.least {
                     left.orders.retain(|order| order.order.value_usd >= least);
+                }
+                if self.oldest_first {
+                    left.orders.make_contiguous().reverse();
                 }
                 left.days.pop();
             }

@@ -15,6 +15,7 @@ use crate::contract::BadQuery;
 use crate::model::shortened;
 use crate::python::error::{bad_query, bad_query_said};
 use crate::python::runtime::logs;
+use crate::python::sources::agents::Agents;
 use crate::python::sources::market::Market;
 use crate::server::{Access, AlertCounts, Limits, ServerSettings, Tls, Tokens};
 use crate::{market, server};
@@ -76,6 +77,8 @@ pub(crate) struct Given {
     public: bool,
     access_log: bool,
     page: bool,
+    /// What passes the messages of agents to Python.
+    agents: Option<Py<Agents>>,
 }
 
 impl Given {
@@ -109,6 +112,7 @@ impl Given {
             limits: limits_of(&self.limits),
             access_log: self.access_log,
             page: self.page,
+            agents: self.agents.map(|agents| agents.get().answers()),
             access: Access {
                 tokens,
                 hosts: self.hosts,

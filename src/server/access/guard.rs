@@ -11,6 +11,7 @@ use axum::http::header::{
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
+use crate::contract::MCP;
 use crate::net::is_local_name;
 use crate::server::access::tokens::{TokenDigest, Tokens};
 use crate::server::reject::Rejection;
@@ -43,6 +44,10 @@ pub struct Access {
     /// Origins that may read answers in a browser (CORS).
     pub origins: Vec<String>,
 }
+
+/// The headers of a browser's request to `/mcp`, for CORS.
+const AGENT_HEADERS: &str =
+    "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id";
 
 /// Request extension: this server requires a token.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +87,15 @@ impl Access {
         {
             return Err(refused(Rejection::Misdirected { host }));
         }
+        let of_agents = request.uri().path() == MCP;
+        if of_agents
+            && let Some(origin) = headers.get(ORIGIN)
+            && !self.lets_read(origin)
+            && !is_own(origin, headers)
+        {
+            let origin = String::from_utf8_lossy(origin.as_bytes()).into_owned();
+            return Err(refused(Rejection::ForeignOrigin { origin }));
+        }
         let passed = Passed {
             token: bearer(headers).and_then(|token| self.tokens.accepted(token)),
             origin: headers
@@ -96,12 +110,14 @@ impl Access {
         {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::NO_CONTENT;
+            let (methods, names) = if of_agents {
+                ("POST", AGENT_HEADERS)
+            } else {
+                ("GET, HEAD", "authorization, last-event-id, prefer")
+            };
             let allowed = [
-                (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"),
-                (
-                    ACCESS_CONTROL_ALLOW_HEADERS,
-                    "authorization, last-event-id, prefer",
-                ),
+                (ACCESS_CONTROL_ALLOW_METHODS, methods),
+                (ACCESS_CONTROL_ALLOW_HEADERS, names),
                 (ACCESS_CONTROL_MAX_AGE, "600"),
             ];
             for (name, value) in allowed {
@@ -184,6 +200,15 @@ fn named<B>(request: &Request<B>) -> Option<String> {
             .map_or(text, |authority| authority.host().to_owned())
     };
     Some(host.to_ascii_lowercase())
+}
+
+/// Whether a page of this server sends the request.
+fn is_own(origin: &HeaderValue, headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).map(HeaderValue::as_bytes);
+    let authority = [&b"http://"[..], b"https://"]
+        .into_iter()
+        .find_map(|scheme| origin.as_bytes().strip_prefix(scheme));
+    matches!((authority, host), (Some(authority), Some(host)) if authority.eq_ignore_ascii_case(host))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {

@@ -43,6 +43,9 @@ pub(crate) struct Connection {
     /// When the next request head began to arrive, in milliseconds since `began` plus one; 0 if none is arriving.
     head_since: AtomicU64,
     leave: Notify,
+    /// Whether the answer under way is to end when the client closes its side.
+    watched: AtomicBool,
+    hung_up: Notify,
 }
 
 /// A slot that is released when this is dropped.
@@ -89,6 +92,8 @@ impl ConnectionSlots {
             idle_since: AtomicU64::new(since(self.began)),
             head_since: AtomicU64::new(0),
             leave: Notify::new(),
+            watched: AtomicBool::new(false),
+            hung_up: Notify::new(),
         });
         taken.seats.insert(number, Arc::clone(&seat));
         Some(SlotGuard {
@@ -165,6 +170,26 @@ impl Connection {
     /// Completes once the connection is evicted.
     pub(crate) async fn left(&self) {
         self.leave.notified().await;
+    }
+
+    /// Sets whether the answer under way is to end when the client closes its side.
+    pub(crate) fn watch(&self, watched: bool) {
+        self.watched.store(watched, Relaxed);
+    }
+
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched.load(Relaxed)
+    }
+
+    /// Records that the client has closed its side.
+    pub(crate) fn hang_up(&self) {
+        self.watched.store(false, Relaxed);
+        self.hung_up.notify_one();
+    }
+
+    /// Completes once the client of a watched answer has closed its side.
+    pub(crate) async fn hung_up(&self) {
+        self.hung_up.notified().await;
     }
 
     pub(crate) fn answering(self: &Arc<Self>) -> Answering {

@@ -1,6 +1,7 @@
 //! From a request to its response: queries, pages, caches, validators and the event stream.
 
 pub(super) mod accept;
+pub(super) mod agent_calls;
 pub(super) mod answer_cache;
 pub(super) mod event;
 pub(super) mod event_stream;

@@ -109,6 +109,8 @@ struct Made {
     /// The hashes of a heatmap in bytes.
     hashes: Option<GridHashes>,
     explain: Option<EstimateBasis>,
+    /// The coverage of the time that the answer is about, if it is explained and no estimate.
+    coverage: Option<Vec<VenueCoverage>>,
     earlier: Option<EarlierBar>,
     period: Option<PeriodCoverage>,
     more: Option<bool>,
@@ -184,7 +186,9 @@ fn plan<E: MarketQuery>(
     } = ParsedQuery::<E>::read(query)?;
     let explain = explain || wishes.explained;
     let grid = wishes.grid && E::PATH == <Heatmap as Endpoint>::PATH;
-    for (name, is_given) in [(VALUES, values.is_some()), (SINCE, since.is_some())] {
+    // Generated clients send every default.
+    let has_values = values.is_some_and(|form| form != GridValues::default());
+    for (name, is_given) in [(VALUES, has_values), (SINCE, since.is_some())] {
         if is_given && !grid {
             let allowed = format!("with the header Accept: {GRID_TYPE}");
             return Err(BadQuery::new(name, "has no effect on JSON", allowed).into());
@@ -202,10 +206,13 @@ fn plan<E: MarketQuery>(
     if as_of.is_some() {
         shared.past.check("as_of")?;
     } else if of_range == Some(RangeAge::Past) {
+        let is_named = endpoint.to_query().iter().any(|(name, _)| *name == "range");
         let is_range = E::PARAMETERS.contains(&"start");
-        shared
-            .past
-            .check(if is_range { "start" } else { "as_of" })?;
+        shared.past.check(match (is_range, is_named) {
+            (true, true) => "range",
+            (true, false) => "start",
+            (false, _) => "as_of",
+        })?;
     }
     let request = ParsedRequest {
         name: E::NAME,
@@ -235,6 +242,11 @@ fn plan<E: MarketQuery>(
         } else {
             (None, None, None)
         };
+        let coverage = if explain {
+            coverage(market, &endpoint, as_of)?
+        } else {
+            None
+        };
         let served_by = E::labels(&answered.reply).and_then(|labels| labels.served_by.clone());
         let grid = form.zip(E::grid(&answered.reply));
         let hashes = grid.map(|(_, grid)| GridHashes::of(grid));
@@ -254,6 +266,7 @@ fn plan<E: MarketQuery>(
             json,
             hashes,
             explain: answered.explain,
+            coverage,
             earlier,
             period,
             more,
@@ -264,6 +277,24 @@ fn plan<E: MarketQuery>(
         request,
         material,
         make,
+    })
+}
+
+/// The coverage of the time that an answer is about; `None` for estimates and recorded maps.
+fn coverage<E: MarketQuery>(
+    market: &Market,
+    endpoint: &E,
+    as_of: Option<Millis>,
+) -> Result<Option<Vec<VenueCoverage>>, Rejection> {
+    Ok(match endpoint.material() {
+        QueryInputs::Realised(window) | QueryInputs::Recorded(window) => {
+            Some(market.coverage(as_of, window)?)
+        }
+        QueryInputs::TimeRange => match market.coverage_of(endpoint, as_of)? {
+            None => Some(market.coverage(as_of, Window::H24)?),
+            coverage => coverage,
+        },
+        QueryInputs::Served(_) | QueryInputs::Estimated(_) => None,
     })
 }
 
@@ -279,12 +310,10 @@ async fn respond(
     } = plan;
     match material {
         QueryInputs::Estimated(needed) => estimated(shared, headers, request, needed, make).await,
-        QueryInputs::Realised(window) | QueryInputs::Recorded(window) => {
-            realised(shared, headers, request, window, make).await
-        }
-        QueryInputs::TimeRange | QueryInputs::Served(_) => {
-            realised(shared, headers, request, Window::H24, make).await
-        }
+        QueryInputs::Realised(_)
+        | QueryInputs::Recorded(_)
+        | QueryInputs::TimeRange
+        | QueryInputs::Served(_) => realised(shared, headers, request, make).await,
     }
 }
 
@@ -294,7 +323,6 @@ async fn realised(
     shared: PageState,
     headers: &HeaderMap,
     request: ParsedRequest,
-    window: Window,
     make: Make,
 ) -> Result<Response, Rejection> {
     let question = format!("{} {}", request.spelled(), request.explain);
@@ -332,7 +360,7 @@ async fn realised(
         let number = theirs.encoded(lane).number();
         let memory = theirs.memory.clone();
         let work = move |market: &Market| {
-            let encode = || encode(&request, window, market, &make);
+            let encode = || encode(&request, market, &make);
             let (revision, body) = at_one_revision(market, &of, tries, encode)?;
             Ok(Realised {
                 number,
@@ -601,12 +629,7 @@ impl PageState {
 }
 
 /// Computes an answer with `make` and encodes it as JSON.
-fn encode(
-    request: &ParsedRequest,
-    window: Window,
-    market: &Market,
-    make: &Make,
-) -> Result<Vec<u8>, Rejection> {
+fn encode(request: &ParsedRequest, market: &Market, make: &Make) -> Result<Vec<u8>, Rejection> {
     let plain = make(market)?;
     if !request.explain {
         return Ok(plain.body);
@@ -619,9 +642,8 @@ fn encode(
         })?;
         return with_explanation(&plain.body, &explanation);
     }
-    let coverage = market.coverage(request.as_of, window)?;
     let record = AnswerRecord {
-        coverage: Some(coverage),
+        coverage: plain.coverage,
         earlier: plain.earlier,
         period: plain.period,
         more: plain.more,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use crate::contract::{ENDPOINTS, EXTENSIONS, OPENAPI};
+use crate::contract::{ENDPOINTS, EXTENSIONS, LLMS, MCP, OPENAPI};
 use crate::server::admission::connection_slots::ConnectionSlots;
 
 /// Upper bounds of the latency buckets, in seconds. The bucket after them is unbounded.
@@ -16,7 +16,9 @@ pub(crate) const BOUNDS: [f64; 12] = [
 ];
 
 /// Paths other than the endpoints.
-const OTHER_PATHS: [&str; 6] = ["/", "/api", OPENAPI, "/health", "/ready", "/metrics"];
+const OTHER_PATHS: [&str; 8] = [
+    "/", "/api", OPENAPI, LLMS, MCP, "/health", "/ready", "/metrics",
+];
 
 /// The label of all unknown paths.
 pub(crate) const OTHER: &str = "other";

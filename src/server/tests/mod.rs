@@ -43,7 +43,7 @@ use crate::market::{
 };
 use crate::model::{
     HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Opened, Order,
-    ShownPrices, Side, SimulatedFeeds, Span, Window,
+    ShownPrices, Side, SimulatedFeeds, Span, TimeRange, Window,
 };
 
 const NOW: Millis = Millis(1_781_136_000_000);
@@ -103,7 +103,7 @@ fn observed() -> Observations {
 
 fn market(simulated: bool) -> Market {
     if simulated {
-        Market::simulated(observed(), SimulatedFeeds::default(), "a table")
+        Market::simulated(observed(), SimulatedFeeds::default(), Vec::new(), "a table")
     } else {
         Market::fixed(observed(), "a table")
     }
@@ -164,12 +164,18 @@ async fn every_endpoint_answers_without_parameters() {
     }
 }
 
+/// The time of a rolling window, its end included.
+fn last(view: &engine::View<'_>, window: Window) -> TimeRange {
+    let now = view.now();
+    TimeRange::new(now.back(window.millis()).on(1), now.on(1))
+}
+
 #[tokio::test]
 async fn an_answer_is_the_encoded_reply_of_the_engine() {
     let service = service();
     let observations = observed();
     let view = observations.at(None);
-    let largest = engine::largest(&view, Window::H4, OrderFilter::default(), 7);
+    let largest = engine::largest(&view, last(&view, Window::H4), OrderFilter::default(), 7);
     assert_eq!(largest.len(), 7);
     let wanted = serde_json::to_vec(&ReplyEnvelope::around(largest)).unwrap();
     let request_ = request(Method::GET, "/api/liquidations/largest?range=4h&limit=7");
@@ -195,7 +201,7 @@ async fn an_answer_is_the_encoded_reply_of_the_engine() {
 async fn what_lies_outside_the_contract_is_a_400_that_names_the_parameter() {
     let service = service();
     for (uri, parameter) in [
-        ("/api/liquidations/overview?range=1h", "range"),
+        ("/api/liquidations/overview?range=2h", "range"),
         ("/api/liquidations/coins?range=2h", "range"),
         ("/api/liquidations/coins?limit=0", "limit"),
         ("/api/liquidations/coins?limit=201", "limit"),

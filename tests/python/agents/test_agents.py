@@ -11,16 +11,21 @@ import threading
 from decimal import Decimal
 from pathlib import Path
 
+import anyio
 import jsonschema
 import pytest
 import samples
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 import liqdata
 import liqdata.cli
 import liqdata.endpoints.contract
+from liqdata.agents.greeting import greeting
 from liqdata.agents.reply import MOST_BYTES
 from liqdata.agents.server import agent_server
 from liqdata.agents.texts import SCORES
@@ -407,29 +412,64 @@ def test_a_source_that_cannot_be_opened_is_named_in_answers_and_at_the_end(tmp_p
         assert re.fullmatch(r"liqdata: .* is not an archive: .*\n", said)
 
 
+def hello(method, number, version):
+    meta = {"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}}
+    named = {"name": "test", "version": "1"}
+    initialize = {"protocolVersion": version, "capabilities": {}, "clientInfo": named}
+    params = initialize if method == "initialize" else {"_meta": meta}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+
+
+OPENINGS = [("initialize", 1, version) for version in (*HANDSHAKE_PROTOCOL_VERSIONS, "1999-01-01")]
+OPENINGS += [("server/discover", "first", version) for version in MODERN_PROTOCOL_VERSIONS]
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_the_first_answer_is_that_of_the_sdk(opening):
+    async def asked():
+        (client, read), (write, server) = (anyio.create_memory_object_stream(9) for _ in range(2))
+        lowlevel = agent_server(liqdata.Market(), open_world=False)._lowlevel_server
+        async with client, server, anyio.create_task_group() as tasks:
+            tasks.start_soon(lowlevel.run, read, write, lowlevel.create_initialization_options())
+            await client.send(SessionMessage(jsonrpc_message_adapter.validate_json(hello(*opening))))
+            answer = (await server.receive()).message
+            tasks.cancel_scope.cancel()
+        return answer
+
+    found = anyio.run(asked)
+    assert greeting(hello(*opening)) == found.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def test_other_first_messages_are_left_to_the_sdk():
+    for line in (b"", b"{", b"[]", b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'):
+        assert greeting(line) is None
+
+
+def test_the_process_answers_before_the_sdk_is_imported(tmp_path, archive):
+    (tmp_path / "mcp.py").write_text("raise RuntimeError('imported')\n")
+    without = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    with started(archive, env=without) as process:
+        said, failed = process.communicate(hello("initialize", 1, "2025-06-18"))
+    assert json.loads(said)["result"]["serverInfo"]["name"] == "liqdata"
+    assert b"RuntimeError: imported" in failed
+
+
 @pytest.mark.parametrize("ending", ["eof", "interrupt", "terminate", "pipe"])
 def test_the_process_ends_with_its_client(archive, ending):
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
     with started(archive) as process:
-        process.stdin.write(json.dumps(hello).encode() + b"\n")
+        process.stdin.write(hello("initialize", 1, "2025-06-18"))
+        process.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 2, "method": "ping"}\n')
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "liqdata"
+        assert json.loads(process.stdout.readline()) == {"jsonrpc": "2.0", "id": 2, "result": {}}
         if ending == "interrupt":
             process.send_signal(signal.SIGINT)
         elif ending == "terminate":
             process.terminate()
         elif ending == "pipe":
             process.stdout.close()
-            process.stdin.write(json.dumps({**hello, "id": 2, "method": "ping", "params": {}}).encode() + b"\n")
+            process.stdin.write(b'{"jsonrpc": "2.0", "id": 3, "method": "ping"}\n')
             process.stdin.close()
         else:
             process.stdin.close()

@@ -309,7 +309,7 @@ def of_orders(path):
 
 @pytest.mark.parametrize("status", ["403 Forbidden", "500 Internal Server Error"])
 def test_a_refused_download_is_reported_and_the_next_open_succeeds(exported, monkeypatch, status):
-    monkeypatch.setattr(liqdata.cloud.objects, "_RETRY", {**liqdata.cloud.objects._RETRY, "max_retries": 1})
+    monkeypatch.setattr(liqdata.cloud.objects, "RETRY", {**liqdata.cloud.objects.RETRY, "max_retries": 1})
     asked = []
 
     def instead(method, path):
@@ -328,7 +328,7 @@ def test_a_refused_download_is_reported_and_the_next_open_succeeds(exported, mon
 
 @pytest.mark.parametrize("times", [1, None], ids=["once", "always"])
 def test_a_truncated_download_is_never_used(exported, monkeypatch, times):
-    monkeypatch.setattr(liqdata.cloud.objects, "_RETRY", {**liqdata.cloud.objects._RETRY, "max_retries": 2})
+    monkeypatch.setattr(liqdata.cloud.objects, "RETRY", {**liqdata.cloud.objects.RETRY, "max_retries": 2})
     broken = []
 
     def instead(method, path):

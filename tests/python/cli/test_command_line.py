@@ -79,7 +79,7 @@ def process(*arguments, **options):
 def test_without_arguments_it_shows_examples_and_all_commands(capsys):
     code, out, err = run(capsys)
     assert (code, err) == (0, "")
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4
     assert all(example in out for example, _ in EXAMPLES)
     assert set(entries()) <= set(out.split())
     assert len(out.splitlines()) < 24
@@ -891,7 +891,7 @@ def completed(shell, line, home):
 COMPLETED = {
     "liqdata co": {"coins", "collect", "coverage", "completion"},
     "liqdata heatmap --ra": {"--range"},
-    "liqdata coins --range 1": {"1h", "12h", "1d"},
+    "liqdata coins --range 1": {"1h", "12h", "1d", "1w", "1M", "1y"},
 }
 
 

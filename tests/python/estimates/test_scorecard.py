@@ -56,7 +56,7 @@ def test_figures_of_the_card_on_other_pages_are_correct(page):
 def test_the_page_has_the_gates_of_simulated_markets():
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     gates = [line for line in lines if line.startswith("| simulated: ")]
-    assert len(gates) == 2
+    assert len(gates) == 3
     assert all(line.endswith("| pass |") for line in gates), gates
 
 

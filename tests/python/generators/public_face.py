@@ -33,6 +33,7 @@ MODULES = [
             "alerts",
             "archive",
             "collector",
+            "distributed",
             "errors",
             "feeds",
             "live",

@@ -119,7 +119,10 @@ def test_development_mode_has_the_full_traceback():
             'client.orders(symbols="BTC")',
             "orders() got an unexpected keyword argument 'symbols'; did you mean 'symbol'?",
         ),
-        ("market.overview(coin=1)", "overview() got an unexpected keyword argument 'coin'; allowed: source, as_of"),
+        (
+            "market.overview(coin=1)",
+            "overview() got an unexpected keyword argument 'coin'; allowed: range, start, end, source, as_of",
+        ),
         ("client.overview(1)", "overview() takes 1 positional argument but 2 were given"),
         ("liqdata.demo(sead=1)", "demo() got an unexpected keyword argument 'sead'; did you mean 'seed'?"),
         ("liqdata.Market(oders=1)", "__init__() got an unexpected keyword argument 'oders'; did you mean 'orders'?"),

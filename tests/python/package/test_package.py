@@ -157,12 +157,15 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
     function = getattr(kind, method)
     assert list(positional(function).items()) == list(SIGNATURES[method].items())
     further = {
-        "largest": ("symbol", "exchange", "min_usd"),
+        "overview": ("range", "start", "end"),
+        "coins": ("start", "end"),
+        "exchanges": ("start", "end"),
+        "largest": ("symbol", "exchange", "min_usd", "start", "end"),
         "orders": ("min_usd", "start", "end"),
         "heatmap": ("exchange", "source"),
         "liqmap": ("model", "bin", "opened", "exchange", "source"),
-        "levels": ("model",),
-        "maxpain": ("model", "source"),
+        "levels": ("model", "exchange"),
+        "maxpain": ("model", "source", "exchange"),
     }
     ours = dict.fromkeys((*further.get(method, ()), "as_of"))
     ours |= {"groups": False} if method == "orders" else {}
@@ -176,7 +179,7 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
 @pytest.mark.parametrize("kind", [Client, AsyncClient, Market])
 def test_every_source_walks_the_feed_with_the_same_options(kind):
     assert positional(kind.iter_orders) == {"symbol": None, "exchange": None}
-    ours = dict.fromkeys(("min_usd", "start", "end", "as_of")) | {"groups": False}
+    ours = dict.fromkeys(("min_usd", "start", "end", "as_of")) | {"groups": False, "oldest_first": False}
     ours |= {"source": None} if kind is Market else {}
     assert named(kind.iter_orders) == WALK | ours
 
@@ -243,7 +246,9 @@ def test_the_shapes_of_rows_can_be_imported():
         (types.PositionRow, market.true_positions()),
     ):
         assert list(kind.__annotations__) == answer.columns
-    assert list(types.Overview.__annotations__) == list(market.overview())
+    keys = list(types.Overview.__annotations__)
+    assert [key for key in keys if key in types.Overview.__required_keys__] == list(market.overview())
+    assert [*market.overview(range="7d")][-1] in keys
     assert list(types.Levels.__annotations__) == list(market.levels())
     assert list(types.MaxPain.__annotations__) == list(market.maxpain())
 

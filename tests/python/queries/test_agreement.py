@@ -24,11 +24,48 @@ OWN = liqdata.Model(tiers=[10, 25, 50, 100], nu=1.5, name="ours")
 
 # What is asked of each method; a refusal has to be the same as well.
 ASKED = {
-    "overview": [{}, {"as_of": THEN}, {"as_of": "2031-01-01"}, {"as_of": "soon"}],
-    "coins": [{}, {"range": "4h", "limit": 2}, {"range": "2h"}, {"limit": 0}, {"limit": 1, "as_of": THEN}],
-    "exchanges": [{}, {"range": "1d"}, {"as_of": "2026-05-20T12:00:00.5Z"}],
+    "overview": [
+        {},
+        {"as_of": THEN},
+        {"as_of": "2031-01-01"},
+        {"as_of": "soon"},
+        {"range": "12h"},
+        {"range": "1M"},
+        {"range": "7d", "as_of": THEN},
+        {"start": NOW - 9 * DAY, "end": NOW - 8 * DAY},
+        {"start": "-36h"},
+        {"range": "7d", "end": THEN},
+        {"start": NOW, "end": NOW - 1},
+        {"start": NOW + 2 * DAY},
+    ],
+    "coins": [
+        {},
+        {"range": "4h", "limit": 2},
+        {"range": "2h"},
+        {"limit": 0},
+        {"limit": 1, "as_of": THEN},
+        {"range": "3d"},
+        {"range": "1y", "limit": 2, "as_of": THEN},
+        {"start": NOW - 9 * DAY, "end": THEN},
+        {"end": THEN},
+        {"range": "1M", "start": THEN},
+        {"start": THEN, "end": THEN},
+    ],
+    "exchanges": [
+        {},
+        {"range": "1d"},
+        {"as_of": "2026-05-20T12:00:00.5Z"},
+        {"range": "1w"},
+        {"range": "6M", "as_of": THEN},
+        {"start": "-3d", "end": "-1d"},
+    ],
     "largest": [
         {},
+        {"range": "7d", "limit": 1000},
+        {"range": "1M", "symbol": "BTC", "exchange": "okx", "limit": 9},
+        {"start": NOW - 12 * DAY, "end": THEN, "symbol": ["BTCUSDT", "ETH"], "min_usd": 2_000},
+        {"range": "3M", "as_of": THEN},
+        {"range": "7d", "symbol": "NOSUCH"},
         {"range": "12h", "limit": 1000},
         {"as_of": THEN},
         {"symbol": "BTC", "exchange": "okx", "min_usd": 2_000, "limit": 9},
@@ -101,6 +138,9 @@ ASKED = {
     ],
     "levels": [
         {},
+        {"exchange": "OKX", "as_of": MANY, "symbol": ["BTC", "ETH"]},
+        {"exchange": "bnance"},
+        {"exchange": "deribit"},
         {"symbol": ["BTC", "ETH"]},
         {"model": 3},
         {"model": OWN},
@@ -110,6 +150,9 @@ ASKED = {
     ],
     "maxpain": [
         {},
+        {"exchange": "binance", "explain": True},
+        {"exchange": "bnance"},
+        {"exchange": "deribit"},
         {"symbol": "ETH"},
         {"model": 7},
         {"model": OWN, "explain": True},
@@ -142,7 +185,17 @@ ASKED = {
         {"min_usd": -1},
     ],
     "undercount": [{}, {"range": "4h"}, {"range": "2d"}, {"as_of": THEN}],
-    "coverage": [{}, {"range": "1h"}, {"range": "1d"}, {"range": "3h"}, {"as_of": THEN}],
+    "coverage": [
+        {},
+        {"range": "1h"},
+        {"range": "1d"},
+        {"range": "3h"},
+        {"as_of": THEN},
+        {"range": "1M"},
+        {"range": "7d", "as_of": THEN},
+        {"start": NOW - 10 * DAY, "end": THEN},
+        {"start": NOW, "end": NOW - 1},
+    ],
     "gaps": [{}, {"start": NOW - DAY}, {"end": NOW - DAY}, {"start": NOW, "end": NOW - 1}, {"as_of": THEN}],
     "bars": [
         {},
@@ -152,6 +205,9 @@ ASKED = {
         {"symbol": "BTCC"},
         {"interval": "7m"},
         {"interval": "90s"},
+        {"interval": "1w", "running": True},
+        {"interval": "1h", "running": True, "as_of": THEN + MINUTE, "start": THEN - DAY},
+        {"running": 1},
         {"as_of": THEN, "interval": "1d"},
         {"symbol": ["BTC", "ETH"], "interval": "1h", "end": NOW - 10 * DAY},
     ],
@@ -196,7 +252,7 @@ FOLLOWED = {
 ELSEWHERE = {"iter_orders": "test_walk_past.py"}
 # What a connection has, and what a market has of its own.
 APART = {"close", "aclose", "base_url", "export", "live", "now", "replayed", "serve", "simulated", "symbols"}
-APART |= {"true_positions"}
+APART |= {"features", "true_positions"}
 
 
 @pytest.fixture(scope="module")

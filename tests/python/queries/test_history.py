@@ -94,11 +94,13 @@ def without(rows):
     return [{name: cell for name, cell in row.items() if name != "covered"} for row in rows]
 
 
-def dense(sums, by, interval, period):
-    """The same rows with every period of each group: zeros, as all of the time is covered."""
+def dense(sums, by, interval, period, coins=()):
+    """The same rows with every period of each group and of the wanted coins: zeros, as all of the time is covered."""
     zero = {"long_usd": 0, "short_usd": 0, "total_usd": 0, "cnt": 0, "largest_usd": 0}
     start, end = period
     groups = {tuple(row[name] for name in by) for row in sums} or ({()} if not by else set())
+    if tuple(by) == ("coin",):
+        groups |= {(coin,) for coin in coins}
     rows = {(at, *group): zero for at in range(start // interval * interval, end, interval) for group in groups}
     for row in sums:
         key = (row["timestamp"], *(row[name] for name in by))
@@ -140,7 +142,8 @@ def test_a_history_is_the_plain_grouping_of_its_orders(market, orders):
             whole = market.history(symbol, **asked)
             assert {row["cnt"] is None for row in whole if row["covered"]} <= {False}
             known = [row for row in whole if row["cnt"] is not None]
-            assert without(known) == dense(sums_of_orders, by, interval, (start, last)), (symbol, asked)
+            coins = {COINS.get(name, name) for name in named}
+            assert without(known) == dense(sums_of_orders, by, interval, (start, last), coins), (symbol, asked)
 
 
 @pytest.mark.parametrize("interval", [7, 120, 180, 11 * 60, 25 * 60])
@@ -462,3 +465,32 @@ def test_a_failure_to_read_the_list_is_raised(script, connect):
         with pytest.raises((Refused, NoAnswer)):
             connect(service, retries=0).history()
         assert len(service.requests) == 1
+
+
+def test_a_coin_that_is_asked_for_has_its_rows_without_orders(market):
+    quiet = NOW - 3 * DAY
+    for hours in (1, 2):
+        rows = market.history("WIF", interval="1h", start=quiet, end=quiet + hours * HOUR)
+        assert [row["coin"] for row in rows] == ["WIF"] * hours
+        assert market.history("WIF", interval="1h", start=quiet, end=quiet + hours * HOUR, sparse=True) == []
+    with pytest.raises(liqdata.BadQuery, match="WIFF"):
+        market.history("WIFF", interval="1h", start=quiet, end=quiet + HOUR)
+
+
+def test_a_history_without_a_start_says_what_it_took(market):
+    rows = market.history(by=(), interval="12h")
+    assert rows.meta["range"] == (market.now - timedelta(days=1), market.now)
+    assert f"last 24 hours, {market.now - timedelta(days=1):%Y-%m-%d %H:%M}" in repr(rows)
+    assert "last 24 hours" in str(rows)
+    assert "range" not in market.history(by=(), start="-1d").meta
+
+
+def test_orders_come_oldest_first_if_that_is_wanted(market):
+    newest_first = list(market.iter_orders())
+    assert list(market.iter_orders(oldest_first=True)) == newest_first[::-1]
+    assert list(market.iter_orders(oldest_first=True, max_rows=7)) == newest_first[::-1][:7]
+    between = {"start": NOW - 2 * DAY, "end": NOW - DAY}
+    assert (
+        list(market.iter_orders("BTC", oldest_first=True, **between))
+        == list(market.iter_orders("BTC", **between))[::-1]
+    )

@@ -16,10 +16,12 @@ import liqdata
 pytestmark = pytest.mark.filterwarnings("ignore::liqdata.NotCovered")  # tables are drawn empty, too
 
 WINDOWS = {"1h": HOUR, "4h": 4 * HOUR, "12h": 12 * HOUR, "24h": DAY}
+LONGER = {"3d": 3 * DAY, "7d": 7 * DAY, "1M": 30 * DAY, "3M": 90 * DAY, "6M": 180 * DAY, "1y": 365 * DAY}
+RANGES = WINDOWS | LONGER
 COINS = {"BTCUSDT": "BTC", "BTCUSDC": "BTC", "ETHUSDT": "ETH", "1000PEPEUSDT": "PEPE", "PEPEUSDC": "PEPE"}
 WIRE = ("exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp")
 
-edges = st.sampled_from([0, *WINDOWS.values(), 25 * HOUR]).flatmap(
+edges = st.sampled_from([0, *RANGES.values(), 25 * HOUR]).flatmap(
     lambda edge: st.sampled_from([-1, 0, 1]).map(lambda off: edge + off)
 )
 ages = edges | st.integers(-HOUR, 25 * HOUR)
@@ -74,13 +76,13 @@ class Oracle:
 
     def ranked(self, window, name, number):
         groups = defaultdict(list)
-        for row in self.window(WINDOWS[window]):
+        for row in self.window(RANGES[window]):
             groups[COINS[row["symbol"]] if name == "coin" else row[name]].append(row)
         rows = [{name: key, **totals(group, number)} for key, group in groups.items()]
         return sorted(rows, key=lambda row: (-row["total_usd"], row[name]))
 
     def largest(self, window, limit):
-        rows = sorted(self.window(WINDOWS[window]), key=lambda row: -Decimal(row["value_usd"]))
+        rows = sorted(self.window(RANGES[window]), key=lambda row: -Decimal(row["value_usd"]))
         return [shown(row) for row in rows[:limit]]
 
     def has_other_pairs_alone(self, symbol):
@@ -137,11 +139,19 @@ SIDES = ("LONG", "SHORT")
 def agree(source, oracle, **options):
     """Hold every realised answer of a market against the oracle's."""
     assert source.overview(**options) == oracle.overview()
-    for window in WINDOWS:
+    for window in RANGES:
         assert source.coins(window, **options) == oracle.ranked(window, "coin", float)
         assert source.exchanges(window, **options) == oracle.ranked(window, "exchange", Decimal)
         assert source.largest(window, 1000, **options) == oracle.largest(window, 1000)
         assert source.largest(window, 3, **options) == oracle.largest(window, 3)
+    for window, length in LONGER.items():
+        longer = {window: totals(oracle.window(length), float)}
+        assert source.overview(range=window, **options) == oracle.overview() | longer
+    between = {"start": oracle.now - 3 * DAY + 1, "end": oracle.now + 1, **options}
+    assert source.overview(**between)["period"] == totals(oracle.window(3 * DAY), float)
+    assert source.coins(**between) == oracle.ranked("3d", "coin", float)
+    assert source.exchanges(**between) == oracle.ranked("3d", "exchange", Decimal)
+    assert source.largest(**between) == oracle.largest("3d", 20)
     assert source.orders(limit=1000, **options) == oracle.orders()
     assert list(source.iter_orders(page_size=7, **options)) == oracle.orders()
     for symbol in COINS:

@@ -35,7 +35,8 @@ def headline(prices, usd, price, sigma_day, days, *, bin_width):
     """The price with the most USD near it, times its reach; and both."""
     half = max(sigma_day / 8 * price, bin_width / 2) * (1 + 1e-9)
     near = np.array([usd[np.abs(prices - p) <= half].sum() for p in prices])
-    reach = np.exp(-1.25 * np.abs(prices / price - 1) / (sigma_day * math.sqrt(days)))
+    slope = 1.20 if days < 7 else 1.12
+    reach = np.exp(-slope * np.abs(prices / price - 1) / (sigma_day * math.sqrt(days)))
     best = int(np.argmax(np.log(near) + np.log(reach)))
     return prices[best], near[best], reach[best]
 
@@ -46,7 +47,7 @@ def test_max_pain_is_weighted_by_the_reach_of_the_price(market, coin):
     found = market.maxpain(coin)
     explain = found.meta["explain"]
     assert explain["sigmaDay"] == pytest.approx(sigma, rel=1e-9)
-    assert (explain["headline"], explain["slope"]) == ("reach", 1.25)
+    assert (explain["headline"], explain["slope"]) == ("reach", {"d1": 1.20, "d7": 1.12})
     for key, name in (("d1", "1d"), ("d7", "7d")):
         whole = market.liqmap(coin, name, span="all")
         for side in ("long", "short"):
@@ -108,7 +109,18 @@ def test_a_service_sends_labels_and_sums_after_the_members_of_the_contract(marke
     with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
         with urllib.request.urlopen(f"{server.url}/api/liq-maxpain?symbol=BTC") as reply:
             sent = json.load(reply)["data"]
-        assert list(sent) == ["symbol", "price", "updatedAt", "d1", "d7", "units", "view", "simulated", "within"]
+        assert list(sent) == [
+            "symbol",
+            "price",
+            "updatedAt",
+            "d1",
+            "d7",
+            "units",
+            "view",
+            "simulated",
+            "priceAt",
+            "within",
+        ]
         assert (sent["units"], sent["simulated"]) == ("usd", True)
         pain, level = client.maxpain("BTC"), client.levels("BTC", headline="strongest")
         assert (pain, pain.units, pain.simulated, pain.within) == (

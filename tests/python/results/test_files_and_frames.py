@@ -234,10 +234,10 @@ def test_weeks_begin_on_mondays_and_months_on_their_first_day(market):
     assert joined["total_usd"].isna().tolist() == [True, False]
 
 
-def test_other_periods_are_found_in_the_history(market):
-    with pytest.raises(liqdata.BadQuery, match='"1d"; history has the totals of any other period'):
-        market.coins("7d")
-    with pytest.raises(KeyError, match=r"history\(\) has any other period"):
+def test_other_periods_are_named_where_one_is_missing(market):
+    with pytest.raises(liqdata.BadQuery, match='"1y"; start and end select any other period'):
+        market.coins("2w")
+    with pytest.raises(KeyError, match=r"overview\(range=, start=, end=\) adds others"):
         market.overview()["7d"]
     with pytest.raises(KeyError, match="nothing"):
         market.maxpain("BTC")["nothing"]

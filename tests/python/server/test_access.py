@@ -583,6 +583,7 @@ def test_answers_contain_neither_folder_nor_user_of_an_archive(tmp_path, filled)
         "/api": whole,
         "/health": whole,
         "/metrics": whole,
+        "/llms.txt": whole,
         "/openapi.json": whole,
         "/ready": {200, 503},
         "/api/liquidations/coins?explain=1": {200, 400},

@@ -147,7 +147,7 @@ def test_an_empty_market_has_complete_empty_answers():
         ("/api/liquidations/largest?limit=1001", "limit", ["1", "1000"]),
         ("/api/liquidations?offset=-1", "offset", ["0"]),
         ("/api/liquidations?symbol=", "symbol", []),
-        ("/api/liquidations/overview?range=24h", "range", []),
+        ("/api/liquidations/overview?range=2d", "range", ["24h", "7d"]),
         ("/api/liquidations/coins?rage=24h", "rage", ["range", "limit"]),
         ("/api/liquidations/coins?limit=5&limit=6", "limit", []),
         ("/api/liq-heatmap?model=1", "model", ["2", "3"]),
@@ -221,11 +221,11 @@ def test_the_ten_paths_answer_without_parameters(server):
         assert fetch(f"{server.url}/api/{path}")[2].keys() == {"success", "data"}
     assert list(fetch(f"{server.url}/api/liq-heatmap")[2]) == [
         *("symbol", "range", "model", "updatedAt", "currentPrice", "prices", "times", "matrix"),
-        *("units", "view", "simulated", "stepMs", "rowStep", "outside"),
+        *("units", "view", "simulated", "priceAt", "stepMs", "rowStep", "outside"),
     ]
     assert list(fetch(f"{server.url}/api/liq-map")[2]) == [
         *("symbol", "range", "updatedAt", "currentPrice", "binWidth", "leverages", "bins"),
-        *("units", "view", "simulated", "outside", "within", "clusters", "bounds", "fine"),
+        *("units", "view", "simulated", "priceAt", "outside", "within", "clusters", "bounds", "fine"),
     ]
 
 

@@ -10,7 +10,7 @@ NOT_WHOLE = ["5", 1.0, 1.5, True, False, None, b"1", [1], float("nan")]
 BLANK = ["", " ", "\t\n", "\ud800"]
 TOO_WIDE = [2**31, 2**64, -(2**64), 10**40]
 
-WINDOW_RANGES = ["2h", "24H", " 24h", "1D", "1w", "", "24", "\ud800", None, 24, True, b"24h", ["24h"]]
+WINDOW_RANGES = ["2h", "24H", " 24h", "1D", "2w", "", "24", "\ud800", 24, True, b"24h", ["24h"]]
 HEATMAP_RANGES = ["1h", "1m", "1D", "90d", "All", "24H", "", "\ud800", None, 24, b"24h", ["24h"]]
 MAP_RANGES = ["24H", "1D", "1h", "", "\ud800", None, 1, b"1d", ["1d"]]
 
@@ -22,12 +22,13 @@ def _limits(most):
 _COIN = 'such as "BTC"'
 _PAIR = 'such as "BTCUSDT"'
 _VENUE = 'such as "binance"'
+_TOTALS = '"1h", "4h", "12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M" or "1y"'
 
 _BY_PARAMETER = [
-    ("coins", "range", WINDOW_RANGES, '"1h", "4h", "12h", "24h" or "1d"'),
+    ("coins", "range", WINDOW_RANGES, _TOTALS),
     ("coins", "limit", _limits(200), "from 1 to 200"),
-    ("exchanges", "range", WINDOW_RANGES, '"1h", "4h", "12h", "24h" or "1d"'),
-    ("largest", "range", WINDOW_RANGES, '"1h", "4h", "12h", "24h" or "1d"'),
+    ("exchanges", "range", WINDOW_RANGES, _TOTALS),
+    ("largest", "range", WINDOW_RANGES, _TOTALS),
     ("largest", "limit", _limits(1000), "from 1 to 1000"),
     ("orders", "symbol", [*BLANK, *NOT_TEXT, "BINANCE:BTCUSDT"], _PAIR),
     ("orders", "exchange", [*BLANK, *NOT_TEXT, ["okx"]], _VENUE),

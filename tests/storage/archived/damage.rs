@@ -156,7 +156,9 @@ fn damage_of_the_last_day_is_warned_of_once_at_opening() {
     flip(&file(&folder, "orders", 1));
     let market = opened(&folder);
     assert_eq!(said(&folder).len(), 1);
-    market.answer(&Coins::new("24h", 9).unwrap(), None).unwrap();
+    market
+        .answer(&Coins::new(Some("24h"), 9).unwrap(), None)
+        .unwrap();
     let archive = market.archive().unwrap();
     let day = Millis(START + Millis::DAY);
     archive.day_of_orders(day, &Filter::default()).unwrap();
@@ -304,7 +306,9 @@ fn journal(folder: &Folder) -> rusqlite::Connection {
 
 /// The number of orders of the last day of a market, and of damaged files.
 fn orders_and_damage(market: &Market) -> (u64, usize) {
-    let coins = market.answer(&Coins::new("24h", 9).unwrap(), None).unwrap();
+    let coins = market
+        .answer(&Coins::new(Some("24h"), 9).unwrap(), None)
+        .unwrap();
     let orders = coins.reply.iter().map(|coin| coin.cnt).sum();
     (orders, market.archive().unwrap().damaged_files().unwrap())
 }

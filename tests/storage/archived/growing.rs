@@ -92,11 +92,11 @@ fn rows_that_cannot_be_read_for_a_while_are_counted_once_when_they_can() {
     };
     change("'?' || price");
     for _ in 0..3 {
-        assert!(market.answer(&Overview, None).is_err());
+        assert!(market.answer(&Overview::default(), None).is_err());
     }
     change("substr(price, 2)");
     // The journal counts as damaged until the damage is checked again.
-    market.answer(&Overview, None).unwrap();
+    market.answer(&Overview::default(), None).unwrap();
     let archive = market.archive().unwrap();
     assert_eq!(archive.damaged_files().unwrap(), 1);
     archive.recheck_damage().unwrap();

@@ -118,11 +118,11 @@ fn said<E: MarketQuery>(market: &Market, question: &E, as_of: Option<Millis>) ->
 
 /// What a market says to the six questions about what was realised.
 pub(crate) fn realised(market: &Market, as_of: Option<Millis>) -> Vec<String> {
-    let mut all = vec![said(market, &Overview, as_of)];
+    let mut all = vec![said(market, &Overview::default(), as_of)];
     for window in ["1h", "4h", "12h", "24h"] {
-        all.push(said(market, &Coins::new(window, 30).unwrap(), as_of));
-        all.push(said(market, &Exchanges::new(window).unwrap(), as_of));
-        all.push(said(market, &Largest::new(window, 7).unwrap(), as_of));
+        all.push(said(market, &Coins::new(Some(window), 30).unwrap(), as_of));
+        all.push(said(market, &Exchanges::new(Some(window)).unwrap(), as_of));
+        all.push(said(market, &Largest::new(Some(window), 7).unwrap(), as_of));
     }
     for orders in [
         Orders::new(None, None, 50, 0),

@@ -58,6 +58,25 @@ export function candles(slots: Slots, bars: readonly Bar[]): Candle[] {
     return rows;
 }
 
+/** The prices that are in view at first: all that were traded, with some room, inside the rows of a map. */
+export function pricesInView(
+    rows: readonly { high?: number; low?: number }[],
+    now: number | undefined,
+    prices: Float64Array | undefined,
+): [number, number] {
+    let [low, high] = [Infinity, -Infinity];
+    for (const row of rows) {
+        if (row.low !== undefined && row.low < low) low = row.low;
+        if (row.high !== undefined && row.high > high) high = row.high;
+    }
+    const middle = now ?? (high > 0 ? high : 1);
+    low = Math.min(low, middle) / 1.06;
+    high = Math.max(high, middle) * 1.06;
+    const [first, last] = [prices?.[0], prices?.[prices.length - 1]];
+    if (first === undefined || last === undefined || (first < low && last > high)) return [low, high];
+    return [Math.max(low, first), Math.min(high, last)];
+}
+
 /** Where an instant lies on the chart's axis, whose whole numbers are the middles of slots. */
 export function logical(slots: Slots, instant: number): number {
     return (instant - slots.start) / slots.length - 0.5;

@@ -1,6 +1,7 @@
 // From the matrix to pixels: codes that keep order, the strongest cell of a pixel, colours from a table.
 import type { Grid } from "../data/grid";
 import { TABLES } from "./palette";
+import { bent, type Peaks } from "./peaks";
 
 /** Codes of cells: 0 is not known, 1 is zero, the rest the logarithm of the value. */
 export const UNKNOWN = 0;
@@ -32,22 +33,26 @@ export function encode(grid: Grid): Coded {
     return { codes, rows: grid.rows, columns: grid.columns, top };
 }
 
-export interface Range {
-    vmin: number;
-    vmax: number;
+export interface Range extends Peaks {
     threshold: number;
 }
 
-export type Map = keyof typeof TABLES;
+export type Map = keyof typeof TABLES | "peaks";
 
-/** 256 colours, dark to bright for a dark ground, and turned round for paper. */
-export function colours(name: Map, paper: boolean): Uint32Array {
-    const bytes = Uint8Array.from(atob(TABLES[name]), (letter) => letter.charCodeAt(0));
+/**
+ * 256 colours, dark to bright for a dark ground, and light to dark for paper, from which the lowest do not stand out. They
+ * are bent at the knee of the scale. The colours of `peaks` are those of viridis, of which the dark ones have more room.
+ */
+export function colours(name: Map, paper: boolean, scale: Peaks): Uint32Array {
+    const bytes = Uint8Array.from(atob(TABLES[name === "peaks" ? "viridis" : name]), (letter) => letter.charCodeAt(0));
     const table = new Uint32Array(256);
     const rgba = new Uint8Array(table.buffer);
     for (let i = 0; i < 256; i++) {
-        const from = 3 * (paper ? 255 - i : i);
-        rgba.set(bytes.subarray(from, from + 3), 4 * i);
+        const share = bent(scale, i / 255);
+        const place = Math.floor(255 * (name === "peaks" ? share * share : share) + 0.5);
+        const from = 3 * (paper ? 255 - place : place);
+        const white = paper ? Math.max(0, 1 - 2 * share) : 0;
+        for (let k = 0; k < 3; k++) rgba[4 * i + k] = Math.round((bytes[from + k] ?? 0) * (1 - white) + 255 * white);
         rgba[4 * i + 3] = 255;
     }
     return table;

@@ -1,6 +1,5 @@
 // Drawing on canvases: the plane, the strip, marks, realised bars and the words in the pixels. All sizes are CSS pixels.
 import type { LiqMap, Order } from "../data/types";
-import { short } from "../view/numbers";
 import { FONT, type Look } from "./look";
 import { ladder } from "./strip";
 
@@ -24,44 +23,6 @@ export function hatch(context: Context, x: number, y: number, width: number, hei
     context.restore();
 }
 
-/** Lines of text on a plate, so that they can be read on whatever is below. */
-export function words(context: Context, lines: string[], x: number, y: number, most: number, look: Look): number {
-    context.save();
-    context.textBaseline = "top";
-    context.textAlign = "left";
-    let at = y;
-    for (const [i, line] of lines.entries()) {
-        context.font = `${i === 0 ? "600 12px" : "11px"} ${FONT}`;
-        for (const piece of wrap(context, line, most - 8)) {
-            context.fillStyle = look.plate;
-            context.fillRect(x, at, context.measureText(piece).width + 8, 16);
-            context.fillStyle = i === 0 ? look.text : look.faint;
-            context.fillText(piece, x + 4, at + 2);
-            at += 16;
-        }
-    }
-    context.restore();
-    return at;
-}
-
-function wrap(context: Context, line: string, most: number): string[] {
-    if (context.measureText(line).width <= most) return [line];
-    const pieces: string[] = [];
-    let piece = "";
-    const parts = line.split(" · ");
-    if (parts.length === 1 && !line.includes(" ")) return parts;
-    const between = parts.length > 1 ? " · " : " ";
-    for (const part of parts.length > 1 ? parts.flatMap((one) => wrap(context, one, most)) : line.split(" ")) {
-        const longer = piece ? `${piece}${between}${part}` : part;
-        if (piece && context.measureText(longer).width > most) {
-            pieces.push(piece);
-            piece = part;
-        } else piece = longer;
-    }
-    if (piece) pieces.push(piece);
-    return pieces;
-}
-
 export function watermark(context: Context, text: string, x: number, y: number, width: number): void {
     context.save();
     context.globalAlpha = 0.5;
@@ -78,9 +39,13 @@ export function watermark(context: Context, text: string, x: number, y: number, 
     context.restore();
 }
 
+export function radiusOf(usd: number): number {
+    return Math.max(2, Math.min(14, Math.sqrt(usd / 1e6) * 3.2));
+}
+
 /** A realised order: a disc for a long, a diamond for a short; the area tells the USD. */
 export function mark(context: Context, x: number, y: number, usd: number, side: Order["side"], look: Look): void {
-    const radius = Math.max(2, Math.min(14, Math.sqrt(usd / 1e6) * 3.2));
+    const radius = radiusOf(usd);
     context.beginPath();
     if (side === "LONG") context.arc(x, y, radius, 0, 2 * Math.PI);
     else {
@@ -112,9 +77,9 @@ export function strip(
     context: Context,
     source: StripSource,
     edges: Float64Array,
-    box: { x: number; y: number; width: number; height: number },
+    box: { x: number; width: number; height: number },
     look: Look,
-): void {
+): { bars: number; sums: number } {
     const { x, width, height } = box;
     const { lines, most, sums, mostSum } = ladder(source.map, edges);
     const measured = source.word === "MEASURED";
@@ -175,10 +140,6 @@ export function strip(
     context.moveTo(x + 0.5, 0);
     context.lineTo(x + 0.5, height);
     context.stroke();
-    const unit = source.relative ? "" : " USD";
-    const scale = source.relative
-        ? "relative amounts"
-        : `bars to ${short(most)}${unit} · line, the sum from the price, to ${short(mostSum)}${unit}`;
-    words(context, [`${source.word} · map ${source.map.range}`, ...source.lines, scale], x + 2, box.y, width - 4, look);
     context.restore();
+    return { bars: most, sums: mostSum };
 }

@@ -12,6 +12,9 @@ export interface Look {
     long: string;
     short: string;
     warn: string;
+    /** The current price, and text on it. */
+    now: string;
+    onNow: string;
     /** Little-endian RGBA of cells that are not known. */
     unknown: number;
     hatch: string;
@@ -21,7 +24,7 @@ export interface Look {
 export const DARK: Look = {
     paper: false,
     ground: "#0b0d12",
-    plane: "#05050a",
+    plane: "#150826",
     text: "#e6e8ec",
     faint: "#9aa3b2",
     line: "#232833",
@@ -31,6 +34,8 @@ export const DARK: Look = {
     long: "#5aa9f0",
     short: "#ff9d42",
     warn: "#f2b53c",
+    now: "#ff5fa2",
+    onNow: "#14060d",
     unknown: 0x80605850,
     hatch: "rgba(190,198,212,0.55)",
     plate: "rgba(5,5,10,0.72)",
@@ -49,6 +54,8 @@ export const LIGHT: Look = {
     long: "#1463b0",
     short: "#b35300",
     warn: "#8a5a00",
+    now: "#b4145f",
+    onNow: "#ffffff",
     unknown: 0x60b0a8a0,
     hatch: "rgba(60,68,82,0.55)",
     plate: "rgba(255,255,255,0.8)",

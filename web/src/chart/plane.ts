@@ -18,12 +18,25 @@ import {
 import { bandOf, type Grid, placeOf, spanOf } from "../data/grid";
 import type { Bar, Cascade, Gap, Order } from "../data/types";
 import type { View } from "../view/address";
-import { clock, day, price, short, type Zone, zoneName } from "../view/numbers";
-import { candleLength, candles, instant, logical, type Slots, slotsOf } from "./axis";
-import { bands, type Coded, type Map as ColourMap, colours, encode, lookup, narrow, paint, squeeze } from "./bitmap";
-import { type Context, hatch, mark, type StripSource, strip, watermark, words } from "./draw";
+import { clock, day, exact, price, short, type Zone, zoneName } from "../view/numbers";
+import { candleLength, candles, instant, logical, pricesInView, type Slots, slotsOf } from "./axis";
+import {
+    bands,
+    type Coded,
+    type Map as ColourMap,
+    colours,
+    encode,
+    lookup,
+    narrow,
+    paint,
+    type Range,
+    squeeze,
+} from "./bitmap";
+import { type Context, hatch, mark, radiusOf, type StripSource, strip, watermark } from "./draw";
+import { type Label, placed } from "./labels";
 import { FONT, type Look } from "./look";
 import { groupColour, type Stacks, sum } from "./realised";
+import { roundTicks } from "./ticks";
 
 type Target = CanvasRenderingTarget2D;
 
@@ -31,22 +44,36 @@ export interface Marks {
     orders: readonly Order[];
     cascades: readonly Cascade[];
     /** Horizontal marks: estimated headlines. */
-    levels: readonly { price: number; text: string; side: "long" | "short" }[];
+    levels: readonly Label[];
     least: number;
-}
-
-export interface Words {
-    plane: string[];
-    /** What stands in the middle of an empty plane. */
-    instead: string | undefined;
-    realised: string[];
-    simulated: boolean;
 }
 
 export interface Cursor {
     instant: number;
     price: number;
     pane: number;
+    /** Where in the chart, in CSS pixels. */
+    x: number;
+    y: number;
+    /** The liquidation map at the right that is pointed at, counted from the left. */
+    strip: number | undefined;
+    order: Order | undefined;
+    cascade: Cascade | undefined;
+    /** Whether it was touched, and stays. */
+    held: boolean;
+}
+
+/** What the bars and the line of a liquidation map at the right reach to. */
+export interface StripScale {
+    bars: number;
+    sums: number;
+}
+
+/** The current price, which the box on the axis and the dotted line show. */
+export interface PriceNow {
+    value: number;
+    /** How old it is, where that is worth saying. */
+    age: string | undefined;
 }
 
 export interface Window {
@@ -57,6 +84,7 @@ export interface Window {
 interface Told {
     cursor(at: Cursor | undefined): void;
     moved(window: Window): void;
+    scales?(scales: StripScale[]): void;
 }
 
 interface Built {
@@ -78,7 +106,7 @@ export class Plane {
     private grid: Grid | undefined;
     private coded: Coded | undefined;
     private table: Uint32Array | undefined;
-    private colours: { cmap: ColourMap; vmin: number; vmax: number; threshold: number } | undefined;
+    private colours: ({ cmap: ColourMap } & Range) | undefined;
     private built: Built | undefined;
     private span: [number, number] | undefined;
     /** Prices in view that somebody chose. The chart's own setter takes logarithms on a logarithmic axis, so it is not used. */
@@ -89,14 +117,18 @@ export class Plane {
     private marks: Marks = { orders: [], cascades: [], levels: [], least: 0 };
     private gaps: readonly Gap[] = [];
     private stacks: Stacks | undefined;
-    private shown: Words = { plane: [], instead: undefined, realised: [], simulated: false };
-    private wordsBottom = 0;
+    private simulated = false;
     private quiet = 0;
     private version = 0;
     private moved = false;
     private wish: Window | undefined;
     private cell: { row: number; column: number } | undefined;
     private staleFrom: number | undefined;
+    private now: PriceNow | undefined;
+    /** Whether the last pointer was a finger, and whether what it touched is held. */
+    private touched = false;
+    private held = false;
+    private scales = "";
 
     constructor(
         box: HTMLElement,
@@ -114,6 +146,8 @@ export class Plane {
             },
             crosshair: { mode: CrosshairMode.Normal },
             kineticScroll: { mouse: false, touch: !still },
+            // A vertical swipe scrolls the page.
+            handleScroll: { vertTouchDrag: false },
             rightPriceScale: {
                 mode: PriceScaleMode.Logarithmic,
                 scaleMargins: { top: 0, bottom: 0 },
@@ -132,9 +166,8 @@ export class Plane {
             return { priceRange: { minValue, maxValue } };
         };
         this.bars = this.chart.addSeries(CandlestickSeries, {
-            lastValueVisible: true,
-            priceLineVisible: true,
-            priceLineStyle: 2,
+            lastValueVisible: false,
+            priceLineVisible: false,
             autoscaleInfoProvider: inView,
         });
         this.anchor = this.chart.addSeries(LineSeries, {
@@ -162,13 +195,27 @@ export class Plane {
         this.below.priceScale().applyOptions({ mode: PriceScaleMode.Normal, scaleMargins: { top: 0, bottom: 0 } });
         this.fill(0.8);
         this.bars.attachPrimitive(
-            primitive([
-                ["bottom", (target) => this.drawPlane(target)],
-                ["normal", (target) => this.drawOver(target)],
-            ]),
+            primitive(
+                [
+                    ["bottom", (target) => this.drawPlane(target)],
+                    ["normal", (target) => this.drawOver(target)],
+                ],
+                (target) => this.drawAxis(target),
+            ),
         );
         this.below.attachPrimitive(primitive([["bottom", (target) => this.drawRealised(target)]]));
         this.chart.subscribeCrosshairMove((event) => this.hover(event));
+        // A tap reads, and holds what it read until the next.
+        this.chart.subscribeClick((event) => {
+            if (this.touched) this.hover(event, true);
+        });
+        box.addEventListener(
+            "pointerdown",
+            (event) => {
+                this.touched = event.pointerType === "touch";
+            },
+            { capture: true },
+        );
         this.chart.timeScale().subscribeVisibleLogicalRangeChange(() => this.changed());
         for (const kind of ["wheel", "pointerup", "touchend"]) {
             box.addEventListener(kind, () => this.changed(), { passive: true });
@@ -208,7 +255,6 @@ export class Plane {
             borderDownColor: look.edge,
             wickUpColor: look.edge,
             wickDownColor: look.edge,
-            priceLineColor: look.text,
         });
         this.recolour();
     }
@@ -237,7 +283,7 @@ export class Plane {
     }
 
     /** The time and price that are in view unless somebody moves. */
-    setData(grid: Grid | undefined, bars: readonly Bar[], window: [number, number]): void {
+    setData(grid: Grid | undefined, bars: readonly Bar[], window: [number, number], unfinished?: Bar): void {
         // What was asked to be shown is in view only after the next frame.
         const held = this.moved ? (this.wish ?? this.visible()) : undefined;
         if (grid !== this.grid) {
@@ -249,40 +295,37 @@ export class Plane {
         const every = grid?.stepMs ?? (window[1] - window[0]) / 144;
         const start = grid ? spanOf(grid, 0)[0] : window[0];
         this.slots = slotsOf(start, window[1], candleLength(Math.max(60_000, Math.round(every / 60_000) * 60_000)));
-        const rows = candles(this.slots, bars);
-        this.span = this.wanted(rows);
+        const rows = candles(this.slots, unfinished ? [...bars, unfinished] : bars);
+        const open = unfinished && Math.floor((unfinished.timestamp - this.slots.start) / this.slots.length);
+        this.span = pricesInView(rows, grid?.currentPrice, grid?.prices);
         this.silently(() => {
             const last = bars[bars.length - 1]?.close ?? grid?.currentPrice ?? 1;
             const minMove = 10 ** -Math.max(0, Math.min(10, 5 - Math.floor(Math.log10(last))));
-            this.bars.applyOptions({ priceFormat: { type: "custom", formatter: price, minMove } });
-            this.bars.setData(rows.map((row) => ({ ...row, time: row.time as UTCTimestamp })) as never);
+            // The axis draws its own ticks, at round prices one step apart.
+            const none = (prices: readonly number[]) => prices.map(() => "");
+            const priceFormat = { type: "custom", formatter: price, tickmarksFormatter: none, minMove } as const;
+            this.bars.applyOptions({ priceFormat });
+            this.bars.setData(
+                rows.map((row, i) => ({
+                    ...row,
+                    time: row.time as UTCTimestamp,
+                    // A candle that is not finished is hollow.
+                    ...(i === open
+                        ? { color: "transparent", borderColor: this.look.faint, wickColor: this.look.faint }
+                        : {}),
+                })) as never,
+            );
             this.hasBars = rows.some((row) => row.close !== undefined);
             const still = this.hasBars ? [] : rows.map((row) => ({ time: row.time as UTCTimestamp, value: last }));
             this.anchor.setData(still);
-            this.anchor.applyOptions({ priceFormat: { type: "custom", formatter: price, minMove } });
+            this.anchor.applyOptions({ priceFormat });
             this.below.setData(rows.map((row) => ({ time: row.time as UTCTimestamp, value: 0 })));
             if (held) this.show(held);
             else this.fitTime();
         });
     }
 
-    /** The last close, as the stream or the newest bar tells. */
-    private wanted(rows: readonly { high?: number; low?: number }[]): [number, number] {
-        let [low, high] = [Infinity, -Infinity];
-        for (const row of rows) {
-            if (row.low !== undefined && row.low < low) low = row.low;
-            if (row.high !== undefined && row.high > high) high = row.high;
-        }
-        const now = this.grid?.currentPrice ?? (high > 0 ? high : 1);
-        low = Math.min(low, now) / 1.06;
-        high = Math.max(high, now) * 1.06;
-        const first = this.grid?.prices[0];
-        const last = this.grid?.prices[(this.grid?.rows ?? 0) - 1];
-        if (first !== undefined && last !== undefined && first < low && last > high) return [low, high];
-        return first !== undefined && last !== undefined ? [Math.max(low, first), Math.min(high, last)] : [low, high];
-    }
-
-    setColours(colours: { cmap: ColourMap; vmin: number; vmax: number; threshold: number }): void {
+    setColours(colours: { cmap: ColourMap } & Range): void {
         this.colours = colours;
         this.recolour();
     }
@@ -291,7 +334,7 @@ export class Plane {
         const { coded, colours: wanted } = this;
         this.table =
             coded && wanted
-                ? lookup(coded, wanted, colours(wanted.cmap, this.look.paper), this.look.unknown)
+                ? lookup(coded, wanted, colours(wanted.cmap, this.look.paper, wanted), this.look.unknown)
                 : undefined;
         this.version++;
         this.redraw();
@@ -317,14 +360,18 @@ export class Plane {
         this.redraw();
     }
 
-    setWords(shown: Words): void {
-        this.shown = shown;
-        this.version++;
+    setSimulated(simulated: boolean): void {
+        this.simulated = simulated;
         this.redraw();
     }
 
     setCell(cell: { row: number; column: number } | undefined): void {
         this.cell = cell;
+        this.redraw();
+    }
+
+    setPrice(now: PriceNow | undefined): void {
+        this.now = now;
         this.redraw();
     }
 
@@ -501,15 +548,53 @@ export class Plane {
         this.zoomPrice(Math.exp((event.deltaY || event.deltaX) / 600));
     }
 
-    private hover(event: MouseEventParams): void {
-        // The keyboard's crosshair moves without an event of a pointer, and is no pointer.
+    private hover(event: MouseEventParams, held = false): void {
+        // A crosshair that is set from outside has no source event, and is no pointer.
         if (event.point && !event.sourceEvent) return;
+        if (!held && this.held && !event.point) return;
         const { slots } = this;
         const pane = event.paneIndex ?? 0;
-        const value = event.point && (pane === 0 ? this.axis : this.below).coordinateToPrice(event.point.y);
-        const at = event.point && this.slotAt(event.point.x);
-        const known = slots && typeof value === "number" && at !== undefined;
-        this.out.cursor(known ? { instant: instant(slots, at), price: value, pane } : undefined);
+        const { point } = event;
+        const value = point && (pane === 0 ? this.axis : this.below).coordinateToPrice(point.y);
+        const at = point && this.slotAt(point.x);
+        const known = slots && point && typeof value === "number" && at !== undefined;
+        this.held = (held || this.touched) && Boolean(known);
+        if (!known) {
+            this.out.cursor(undefined);
+            return;
+        }
+        const room = this.chart.timeScale().width() - this.stripWidth();
+        const inside = point.x < room;
+        const strip = inside ? undefined : Math.floor(((point.x - room) * this.strips.length) / this.stripWidth());
+        const above = this.chart.panes()[0]?.getHeight() ?? 0;
+        this.out.cursor({
+            instant: instant(slots, at),
+            price: value,
+            pane,
+            x: point.x,
+            y: point.y + (pane === 0 ? 0 : above + 1),
+            strip,
+            order: pane === 0 && inside ? this.orderAt(point.x, point.y) : undefined,
+            cascade: pane === 0 && inside && point.y > above - 18 ? this.cascadeAt(point.x) : undefined,
+            held: this.held,
+        });
+    }
+
+    /** The smallest order whose mark is at this place. */
+    private orderAt(x: number, y: number): Order | undefined {
+        let best: { order: Order; usd: number } | undefined;
+        for (const order of this.marks.orders) {
+            const usd = Number(order.value_usd);
+            if (usd < this.marks.least || (best && best.usd <= usd)) continue;
+            const up = this.axis.priceToCoordinate(Number(order.price));
+            if (up !== null && Math.hypot(this.x(order.timestamp) - x, up - y) <= radiusOf(usd) + 2)
+                best = { order, usd };
+        }
+        return best?.order;
+    }
+
+    private cascadeAt(x: number): Cascade | undefined {
+        return this.marks.cascades.find(({ start, end }) => x >= this.x(start) - 2 && x <= this.x(end) + 3);
     }
 
     private slotAt(x: number): number | undefined {
@@ -554,6 +639,12 @@ export class Plane {
             if (next - from >= 1) this.blit(context, edges, height, table);
             else this.condense(context, edges, height, table, bitmapSize.width);
             this.hatchUnknown(context, edges, height);
+            if (this.staleFrom === undefined) return;
+            // What is old is dim.
+            context.globalAlpha = 0.5;
+            context.fillStyle = this.look.ground;
+            context.fillRect(0, 0, bitmapSize.width, bitmapSize.height);
+            context.globalAlpha = 1;
         });
     }
 
@@ -615,19 +706,10 @@ export class Plane {
             this.drawStale(context, room, height);
             this.drawMarks(context, room);
             this.drawCell(context);
-            this.drawLevels(context, room);
-            if (this.shown.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
+            this.drawPriceLine(context, room);
+            this.drawLevels(context, room, height);
+            if (this.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
             if (side) this.drawStrips(context, room, side, height);
-            this.wordsBottom = words(context, this.shown.plane, 6, 6, Math.max(120, room - 12), this.look);
-            if (this.shown.instead)
-                words(
-                    context,
-                    [this.shown.instead],
-                    6,
-                    Math.max(this.wordsBottom + 8, height / 2 - 10),
-                    room - 12,
-                    this.look,
-                );
         });
     }
 
@@ -663,31 +745,99 @@ export class Plane {
         }
     }
 
-    private drawLevels(context: Context, room: number): void {
+    private drawLevels(context: Context, room: number, height: number): void {
         context.save();
         context.font = `11px ${FONT}`;
         context.textBaseline = "middle";
         context.textAlign = "right";
-        const used: number[] = [];
-        for (const { price: at, text, side } of this.marks.levels) {
-            const y = this.axis.priceToCoordinate(at);
-            if (y === null || y < 8) continue;
+        const place = (level: number) => this.axis.priceToCoordinate(level) as number | null;
+        for (const { price: at, side } of this.marks.levels) {
+            const y = place(at);
+            if (y === null) continue;
             context.strokeStyle = side === "long" ? this.look.long : this.look.short;
             context.setLineDash([3, 3]);
             context.beginPath();
-            context.moveTo(room - 40, y + 0.5);
-            context.lineTo(room, y + 0.5);
+            context.moveTo(room - 24, Math.round(y) + 0.5);
+            context.lineTo(room, Math.round(y) + 0.5);
             context.stroke();
-            // Labels that would lie on each other: the first stays, the others are ticks alone.
-            if (y < this.wordsBottom + 8 || used.some((other) => Math.abs(other - y) < 14)) continue;
-            used.push(y);
-            const length = context.measureText(text).width;
+        }
+        context.setLineDash([]);
+        for (const { label, at, y } of placed(this.marks.levels, place, 0, height - 16, room < 500 ? 4 : 12)) {
+            const colour = label.side === "long" ? this.look.long : this.look.short;
+            const length = context.measureText(label.text).width;
+            context.strokeStyle = colour;
+            context.beginPath();
+            context.moveTo(room - 24, at);
+            context.lineTo(room - 30, y);
+            context.stroke();
             context.fillStyle = this.look.plate;
-            context.fillRect(room - 48 - length, y - 7, length + 6, 14);
+            context.fillRect(room - 38 - length, y - 7, length + 8, 14);
+            context.fillStyle = colour;
+            context.fillRect(room - 32, y - 7, 2, 14);
             context.fillStyle = this.look.text;
-            context.fillText(text, room - 45, y);
+            context.fillText(label.text, room - 35, y);
         }
         context.restore();
+    }
+
+    private drawPriceLine(context: Context, room: number): void {
+        const y = this.now && this.axis.priceToCoordinate(this.now.value);
+        if (typeof y !== "number") return;
+        context.save();
+        context.beginPath();
+        context.moveTo(0, Math.round(y) + 0.5);
+        context.lineTo(room, Math.round(y) + 0.5);
+        // Dark between the dots, so that it can be read on every colour.
+        for (const [colour, dash] of [
+            [this.look.plate, []],
+            [this.look.now, [2, 3]],
+        ] as const) {
+            context.strokeStyle = colour;
+            context.setLineDash([...dash]);
+            context.stroke();
+        }
+        context.restore();
+    }
+
+    /** Ticks of the price axis, and the box with the current price. */
+    private drawAxis(target: Target): void {
+        target.useMediaCoordinateSpace(({ context, mediaSize: { width, height } }) => {
+            context.save();
+            context.font = `11px ${FONT}`;
+            context.textBaseline = "middle";
+            context.textAlign = "left";
+            const { now } = this;
+            const at = now ? (this.axis.priceToCoordinate(now.value) as number | null) : null;
+            const tall = now?.age === undefined ? 18 : 32;
+            const middle = at === null ? Number.NaN : Math.max(tall / 2, Math.min(height - tall / 2, at));
+            const scale = this.bars.priceScale();
+            const seen = scale.getVisibleRange();
+            if (seen && scale.options().mode !== PriceScaleMode.Percentage) {
+                const place = (level: number) => (this.axis.priceToCoordinate(level) as number | null) ?? Number.NaN;
+                context.fillStyle = this.look.faint;
+                const { prices, decimals } = roundTicks(seen.from, seen.to, height, place);
+                for (const level of prices) {
+                    const y = place(level);
+                    if (y < 7 || y > height - 7 || Math.abs(y - middle) < tall / 2 + 8) continue;
+                    context.fillText(exact(level.toFixed(decimals)), 6, y);
+                    context.fillRect(0, Math.round(y), 3, 1);
+                }
+            }
+            if (now && !Number.isNaN(middle)) {
+                context.fillStyle = this.look.now;
+                context.fillRect(0, middle - tall / 2, width, tall);
+                context.fillStyle = this.look.onNow;
+                context.font = `600 11px ${FONT}`;
+                // An arrow where the price is outside the prices in view.
+                const arrow = at !== null && at < 0 ? "↑ " : at !== null && at > height ? "↓ " : "";
+                context.fillText(`${arrow}${price(now.value)}`, 5, now.age === undefined ? middle : middle - 7);
+                if (now.age !== undefined) {
+                    context.font = `10px ${FONT}`;
+                    context.fillText(now.age, 5, middle + 8, width - 6);
+                }
+            }
+            context.restore();
+        });
     }
 
     private drawCell(context: Context): void {
@@ -713,10 +863,16 @@ export class Plane {
             const own = canvas.getContext("2d") as unknown as Context;
             own.scale(ratio, ratio);
             const each = width / this.strips.length;
+            const scales: StripScale[] = [];
             for (const [i, source] of this.strips.entries()) {
-                strip(own, source, edges, { x: i * each, y: 6, width: each, height }, this.look);
+                scales.push(strip(own, source, edges, { x: i * each, width: each, height }, this.look));
             }
             this.painted = { key, canvas };
+            const said = JSON.stringify(scales);
+            if (said !== this.scales) {
+                this.scales = said;
+                requestAnimationFrame(() => this.out.scales?.(scales));
+            }
         }
         context.drawImage(this.painted.canvas, x, 0, width, height);
     }
@@ -744,8 +900,6 @@ export class Plane {
             context.stroke();
             context.fillStyle = this.look.ground;
             context.fillRect(room, 0, width - room, height);
-            const lines = height < 110 ? this.shown.realised.slice(0, 1) : this.shown.realised;
-            words(context, lines, 6, 4, Math.max(120, room - 12), this.look);
             if (shown && width - room > 80) this.names(context, shown, room + 8, height);
         });
     }
@@ -813,10 +967,14 @@ function canvasOf(codes: Uint16Array, width: number, height: number, table: Uint
     return canvas;
 }
 
-function primitive(layers: ["bottom" | "normal", (target: Target) => void][]): ISeriesPrimitive<Time> {
+function primitive(
+    layers: ["bottom" | "normal", (target: Target) => void][],
+    axis?: (target: Target) => void,
+): ISeriesPrimitive<Time> {
     const views: IPrimitivePaneView[] = layers.map(([order, draw]) => ({
         zOrder: () => order,
         renderer: () => ({ draw }),
     }));
-    return { paneViews: () => views };
+    const beside: IPrimitivePaneView[] = axis ? [{ renderer: () => ({ draw: axis }) }] : [];
+    return { paneViews: () => views, priceAxisPaneViews: () => beside };
 }

@@ -199,20 +199,3 @@ export function sideOf(grid: Grid, row: number, column: number): "long" | "short
     if (middle === undefined) return undefined;
     return row < middle ? "long" : row > middle ? "short" : "both";
 }
-
-/** The ends of the colours for the rows between two prices: the largest value, and one that most values exceed. */
-export function colourEnds(grid: Grid, low: number, high: number): { vmin: number; vmax: number } {
-    const row = (price: number) => Math.round(placeOf(grid, price) - 0.5);
-    const [first, end] = [Math.max(0, row(low)), Math.min(grid.rows, row(high) + 1)];
-    const known: number[] = [];
-    for (let c = 0; c < grid.columns; c++) {
-        for (let r = first; r < end; r++) {
-            const value = grid.values[c * grid.rows + r] ?? 0;
-            if (value > 0) known.push(value);
-        }
-    }
-    known.sort((a, b) => a - b);
-    const top = known[known.length - 1] ?? 10;
-    const vmin = Math.min(known[Math.floor(known.length * 0.2)] ?? 1, top / 10);
-    return { vmin: Number(vmin.toPrecision(2)), vmax: Number(top.toPrecision(3)) };
-}

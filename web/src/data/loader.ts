@@ -27,6 +27,8 @@ export class Loader<T> {
     private current: AbortController | undefined;
     private timer = 0;
     private again = false;
+    private asked: string | undefined;
+    private other: string | undefined;
 
     constructor(
         private readonly onTrouble: (trouble: Trouble) => void,
@@ -35,10 +37,18 @@ export class Loader<T> {
         private readonly newer?: (before: T) => Record<string, number> | undefined,
     ) {}
 
-    /** Asks another question. What was answered to the one before is not shown for this one. */
-    to(question: string | undefined): void {
-        // Not read as a value: what asks again is another question, not another answer.
-        if (question === this.region.peek().question) return;
+    /**
+     * Asks another question. What was answered to the one before is not shown for this one. `other` is asked where a
+     * server does not know the parameters of the first.
+     */
+    to(question: string | undefined, other?: string): void {
+        if (question === this.asked) return;
+        this.asked = question;
+        this.other = other === question ? undefined : other;
+        this.begin(question);
+    }
+
+    private begin(question: string | undefined): void {
         this.current?.abort();
         this.current = undefined;
         clearTimeout(this.timer);
@@ -71,6 +81,12 @@ export class Loader<T> {
         } catch (error) {
             if (control.signal.aborted) return;
             const trouble = troubleOf(error);
+            const { other } = this;
+            if (other !== undefined && trouble.is === "refused" && trouble.status === 400) {
+                this.other = undefined;
+                this.begin(other);
+                return;
+            }
             const keeps = trouble.is !== "refused" && trouble.is !== "token";
             const before = this.region.peek();
             this.region.value = { ...before, body: keeps ? before.body : undefined, loading: false, trouble };

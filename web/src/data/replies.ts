@@ -3,7 +3,7 @@
 export interface BarsRow {
     /** Last price. */
     close: number;
-    /** Close time; the bar is known from then on. */
+    /** Close time; the bar is known from then on. A running bar is known from the close of its last source bar on. */
     closes_at: number;
     /** Highest price. */
     high: number;
@@ -211,6 +211,8 @@ export interface HeatmapGrid {
     model: number;
     /** amounts at prices that the heatmap does not show, by column. */
     outside?: ColumnUsd;
+    /** the instant of the current price: the close of its bar, or the reading of its mark price. */
+    priceAt?: number;
     /** the price of each row of the matrix. */
     prices: number[];
     /** the range asked for. */
@@ -311,6 +313,8 @@ export interface LiquidationMap {
     measured?: Measured;
     /** amounts of the bins that the map does not show. */
     outside?: SideUsd;
+    /** the instant of the current price: the close of its bar, or the reading of its mark price. */
+    priceAt?: number;
     /** the range asked for. */
     range: string;
     /** when the map was recorded; only of a recorded map. */
@@ -376,6 +380,8 @@ export interface MaxPain {
     d7?: Pain;
     /** the last close. */
     price: number;
+    /** the instant of the current price: the close of its bar, or the reading of its mark price. */
+    priceAt?: number;
     /** when the map was recorded; only of a recorded map. */
     recordedAt?: number;
     /** whether the market is simulated. */
@@ -517,6 +523,8 @@ export interface StreamRow {
 export interface TierLevels {
     /** the last close. */
     price: number;
+    /** the instant of the current price: the close of its bar, or the reading of its mark price. */
+    priceAt?: number;
     /** when the map was recorded; only of a recorded map. */
     recordedAt?: number;
     /** whether the market is simulated. */
@@ -538,12 +546,26 @@ export interface TierLevels {
 export interface TotalsByWindow {
     /** the same of twelve hours. */
     "12h"?: WindowTotals;
+    /** the same of thirty days; only with range=1M. */
+    "1M"?: WindowTotals;
     /** long, short and total USD and the count of the last hour. */
     "1h"?: WindowTotals;
+    /** the same of 365 days; only with range=1y. */
+    "1y"?: WindowTotals;
     /** the same of a day. */
     "24h"?: WindowTotals;
+    /** the same of ninety days; only with range=3M. */
+    "3M"?: WindowTotals;
+    /** the same of three days; only with range=3d. */
+    "3d"?: WindowTotals;
     /** the same for four hours. */
     "4h"?: WindowTotals;
+    /** the same of 180 days; only with range=6M. */
+    "6M"?: WindowTotals;
+    /** the same of seven days; only with range=7d. */
+    "7d"?: WindowTotals;
+    /** the same of the orders from start to end; only with one of them. */
+    period?: WindowTotals;
 }
 
 export interface UndercountRow {

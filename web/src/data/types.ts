@@ -55,6 +55,22 @@ export interface Index {
 
 export interface Explain {
     modelVersion?: string;
+    tiers?: number[];
+    weights?: number[];
+    /** Share of the positions, and how often a day they change hands. */
+    clocks?: [number, number][];
+    maintenanceMargins?: number[];
+    locatedShare?: [number, number];
+    /** Share that is expected to be reported, of longs and shorts. */
+    kappa?: [number, number];
+    fit?: {
+        state: string;
+        asOf?: number;
+        from?: string;
+        periods?: number;
+        score?: number;
+        interval?: { share: number };
+    };
     modelNumber?: number | null;
     view?: string;
     openInterestScale?: string;
@@ -62,8 +78,9 @@ export interface Explain {
     openedSince?: number;
     opened?: string;
     partial?: boolean;
+    barIntervalMs?: number;
     seenShare?: number;
-    sides?: { row: number[]; long: number[]; short: number[] };
+    sides?: { row: number[]; long: number[]; short: number[]; price?: number[] };
 }
 
 export interface Ready {

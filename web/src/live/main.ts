@@ -1,7 +1,9 @@
 // The chart in a notebook: the plane of the page, with the data that the kernel sends. It opens no connection.
+import { pricesInView } from "../chart/axis";
 import { DARK, LIGHT } from "../chart/look";
+import { peaksOf } from "../chart/peaks";
 import { Plane } from "../chart/plane";
-import { colourEnds, type Grid, gridOfBytes, spanOf } from "../data/grid";
+import { type Grid, gridOfBytes, spanOf } from "../data/grid";
 import type { Bar, Order } from "../data/types";
 import { clock, short } from "../view/numbers";
 
@@ -57,12 +59,13 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
         if (!bytes) return;
         grid = gridOfBytes(bytes);
         const last = grid.times[grid.columns - 1] ?? 0;
+        plane.setPrice({ value: grid.currentPrice, age: undefined });
         plane.setData(grid, model.get("bars") as Bar[], [spanOf(grid, 0)[0], last]);
         if (!fitted) {
             fitted = true;
-            const ends = colourEnds(grid, grid.currentPrice * 0.92, grid.currentPrice * 1.08);
-            plane.setColours({ cmap: "inferno", ...ends, threshold: ends.vmin });
-            root.dataset.colours = `${ends.vmin},${ends.vmax}`;
+            const scale = peaksOf(grid, ...pricesInView(model.get("bars") as Bar[], grid.currentPrice, grid.prices));
+            plane.setColours({ cmap: "peaks", ...scale, threshold: 0 });
+            root.dataset.colours = `${scale.vmin},${scale.vmid},${scale.vmax}`;
         }
         root.dataset.columns = String(grid.columns);
     };
@@ -71,7 +74,7 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
         const simulated = Boolean(model.get("simulated"));
         label.textContent = [...(simulated ? ["SIMULATED MARKET"] : []), ...lines].join(" · ");
         box.setAttribute("aria-label", label.textContent);
-        plane.setWords({ plane: lines, instead: undefined, realised: [], simulated });
+        plane.setSimulated(simulated);
     };
     const showOrders = () => {
         const orders = model.get("orders") as Order[];

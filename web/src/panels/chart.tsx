@@ -6,42 +6,49 @@ import { Plane } from "../chart/plane";
 import { passes } from "../data/orders";
 import { tape } from "../view/feed";
 import { bindKeys } from "../view/keyboard";
-import { moment, short, zoneName } from "../view/numbers";
+import { moment, price, short, zoneName } from "../view/numbers";
+import { reading } from "../view/reading";
 import { look, phone, still } from "../view/screen";
+import { wordOf } from "../view/sentences";
 import {
-    canvasWords,
+    caption,
     cell,
     cursor,
     gapsShown,
     instead,
     label,
     marked,
+    priceNow,
     readout,
     realised,
     relative,
     secondLabel,
     staleFor,
+    stripScales,
     strips,
     title,
     unit,
 } from "../view/shown";
 import {
-    bars,
     cascades,
     change,
     covers,
     fitColours,
     grid,
+    index,
     largestOrders,
     newest,
+    now as nowShown,
     range,
     regionOf,
     simulated,
     sources,
+    unfinished,
     view,
+    whole,
 } from "../view/state";
 import { dialog } from "./dialogs";
-import { ReadoutLine, reset } from "./parts";
+import { ReadoutLine, reset, Tip } from "./parts";
 import { Second, secondChart } from "./second";
 
 let plane: Plane | undefined;
@@ -56,6 +63,9 @@ function mount(box: HTMLElement): () => void {
                 cursor.value = at;
                 if (at) cell.value = undefined;
             },
+            scales: (scales) => {
+                stripScales.value = scales;
+            },
             moved: ({ t, p }) => {
                 const before = view.peek();
                 if (String(before.t) !== String(t) || String(before.p) !== String(p)) change({ t, p });
@@ -68,13 +78,14 @@ function mount(box: HTMLElement): () => void {
     const ends = [
         effect(() => made.setLook(look.value)),
         effect(() => made.setZone(view.value.tz)),
+        effect(() => made.setPrice(priceNow.value)),
         effect(() => made.setScale(view.value.scale)),
         effect(() => {
-            const known = bars.region.value.body?.data ?? [];
+            const known = whole.value;
             const covered = covers.value;
             if (!covered) return;
             const shown = grid.value;
-            made.setData(shown, known, covered);
+            made.setData(shown, known, covered, unfinished.value);
             if (shownFirst && (shown || known.length)) {
                 shownFirst = false;
                 const { t, p } = view.peek();
@@ -82,8 +93,8 @@ function mount(box: HTMLElement): () => void {
             }
         }),
         effect(() => {
-            const { vmin, vmax, threshold } = range.value;
-            document.body.dataset.colours = [vmin, vmax, threshold].join(",");
+            const { vmin, vmid, vmax, threshold } = range.value;
+            document.body.dataset.colours = [vmin, vmid, vmax, threshold].join(",");
         }),
         effect(() => made.setColours({ cmap: view.value.cmap, ...range.value })),
         effect(() => made.setStrips(strips.value, phone.value ? 0.6 : 0.16)),
@@ -107,7 +118,7 @@ function mount(box: HTMLElement): () => void {
             });
         }),
         effect(() => made.setRealised(realised.value, gapsShown.value)),
-        effect(() => made.setWords(canvasWords.value)),
+        effect(() => made.setSimulated(simulated.value)),
         effect(() => made.setCell(cell.value)),
         effect(() => made.setStale(staleFor.value === undefined ? undefined : newest.peek()?.now)),
         effect(() => made.fill(phone.value ? (view.value.panel === "realised" ? 0.5 : 0.82) : 0.8)),
@@ -120,6 +131,35 @@ function mount(box: HTMLElement): () => void {
     };
 }
 
+/** The scale of the colours, with its ends, unit and threshold. */
+function drawScale(context: CanvasRenderingContext2D, y: number, ratio: number): void {
+    const { vmin, vmid, vmax, threshold } = range.value;
+    const bar = new OffscreenCanvas(256, 1);
+    const image = new ImageData(256, 1);
+    const { paper, text, line } = look.value;
+    new Uint32Array(image.data.buffer).set(colours(view.value.cmap, paper, { vmin, vmid, vmax }));
+    bar.getContext("2d")?.putImageData(image, 0, 0);
+    context.font = `${12 * ratio}px system-ui, sans-serif`;
+    context.fillStyle = text;
+    let x = 8 * ratio;
+    const write = (words: string) => {
+        context.fillText(words, x, y + 19 * ratio);
+        x += context.measureText(words).width + 8 * ratio;
+    };
+    write(`${amount(vmin)}${unit.value} and less`);
+    context.drawImage(bar, x, y + 8 * ratio, 256 * ratio, 13 * ratio);
+    context.strokeStyle = line;
+    context.strokeRect(x, y + 8 * ratio, 256 * ratio, 13 * ratio);
+    x += 264 * ratio;
+    write(`${amount(vmax)}${unit.value} and more per cell, log`);
+    write(threshold > 0 ? `· threshold ${amount(threshold)}${unit.value}` : "· no threshold");
+    write(`· ${wordOf(view.value.source).toLowerCase()}${simulated.value ? " · SIMULATED" : ""}`);
+}
+
+/** An amount of the scale, in its unit or in percent of its end. */
+const amount = (usd: number) =>
+    relative.value ? `${Number(((100 * usd) / range.value.vmax).toPrecision(2))} %` : short(usd);
+
 /** What is on the screen as a picture, with the words that belong to it. */
 export async function savePicture(): Promise<void> {
     if (!plane) return;
@@ -128,7 +168,10 @@ export async function savePicture(): Promise<void> {
     const band = Math.round(44 * ratio);
     const canvas = document.createElement("canvas");
     canvas.width = drawn.reduce((sum, one) => sum + one.width, 0);
-    canvas.height = Math.max(...drawn.map((one) => one.height)) + band;
+    const tall = Math.max(...drawn.map((one) => one.height));
+    const notes = [...(instead.value ? [instead.value] : []), ...caption.value];
+    const foot = Math.round((30 + 15 * notes.length) * ratio);
+    canvas.height = band + tall + foot;
     const context = canvas.getContext("2d");
     if (!context) return;
     const { ground, text, warn } = look.value;
@@ -142,10 +185,12 @@ export async function savePicture(): Promise<void> {
     context.fillStyle = simulated.value ? warn : text;
     context.font = `600 ${13 * ratio}px system-ui, sans-serif`;
     const { symbol, range: shown, tz } = view.value;
-    const at = newest.value?.now;
+    const at = nowShown.value;
+    const now = priceNow.value;
+    const from = index.region.value.body?.source ?? "unknown";
     const when = at === undefined ? "" : ` · ${moment(at, tz)} ${zoneName(at, tz)}`;
     context.fillText(
-        `${simulated.value ? "SIMULATED MARKET · " : ""}liqdata · ${symbol} ${shown}${when}`,
+        `${simulated.value ? "SIMULATED MARKET · " : ""}liqdata · ${symbol} ${shown}${now ? ` · price ${price(now.value)}${now.age === undefined ? "" : `, ${now.age}`}` : ""}${when} · source ${from}`,
         8 * ratio,
         18 * ratio,
     );
@@ -153,6 +198,12 @@ export async function savePicture(): Promise<void> {
     for (const [i, words] of [label.value, secondLabel.value].slice(0, drawn.length).entries()) {
         const width = canvas.width / drawn.length;
         context.fillText(words.join(" · "), i * width + 8 * ratio, 36 * ratio, width - 16 * ratio);
+    }
+    drawScale(context, band + tall, ratio);
+    context.font = `${11 * ratio}px system-ui, sans-serif`;
+    context.fillStyle = text;
+    for (const [i, note] of notes.entries()) {
+        context.fillText(note, 8 * ratio, band + tall + (40 + 15 * i) * ratio, canvas.width - 16 * ratio);
     }
     const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
     if (!blob) return;
@@ -165,22 +216,22 @@ export async function savePicture(): Promise<void> {
 
 function ColourBar() {
     const bar = useRef<HTMLCanvasElement>(null);
-    const { vmin, vmax, threshold } = range.value;
+    const { vmin, vmid, vmax, threshold } = range.value;
     const { cmap } = view.value;
     const { paper } = look.value;
     useEffect(() => {
         const context = bar.current?.getContext("2d");
         if (!context) return;
         const image = new ImageData(256, 1);
-        new Uint32Array(image.data.buffer).set(colours(cmap, paper));
+        new Uint32Array(image.data.buffer).set(colours(cmap, paper, { vmin, vmid, vmax }));
         context.putImageData(image, 0, 0);
-    }, [cmap, paper]);
+    }, [cmap, paper, vmin, vmid, vmax]);
     const place = (usd: number) => Math.log(usd / vmin) / Math.log(vmax / vmin);
     const set = (text: string) => {
         const value = Number(text);
         if (Number.isFinite(value) && value >= 0) change({ thr: value });
     };
-    const name = (usd: number) => (relative.value ? `${Number(((100 * usd) / vmax).toPrecision(2))} %` : short(usd));
+    const name = amount;
     return (
         <div class="colourbar">
             <span>{name(vmin)}</span>
@@ -224,6 +275,18 @@ function ColourBar() {
     );
 }
 
+/** The price of the box on the axis, as text. */
+function PriceText() {
+    const now = priceNow.value;
+    if (!now) return null;
+    return (
+        <strong class="number" data-price={now.value}>
+            {price(now.value)}
+            {now.age === undefined ? "" : `, ${now.age}`}
+        </strong>
+    );
+}
+
 function FirstReadout() {
     const hint = phone.value
         ? "Touch the map to read a cell."
@@ -254,14 +317,20 @@ export function Chart() {
     );
     const { t, p, as_of, panel } = view.value;
     const compared = sources.value[1];
+    const shown = grid.value;
     const words = (
         <>
             <strong>{view.value.symbol}</strong> {label.value.join(" · ")}
         </>
     );
     return (
-        <section class="map" aria-label="map">
+        <section
+            class="map"
+            aria-label="map"
+            data-map={shown ? `${shown.symbol} ${shown.range} ${shown.model}` : undefined}
+        >
             <div class="label">
+                <PriceText />
                 {compared === undefined && <p>{words}</p>}
                 <button type="button" onClick={() => (dialog.value = "about")}>
                     what is assumed
@@ -282,11 +351,6 @@ export function Chart() {
                 <button type="button" onClick={savePicture}>
                     picture
                 </button>
-                {(t || p) && !as_of && (
-                    <button type="button" class="now" onClick={() => plane?.fit()}>
-                        show all, up to now
-                    </button>
-                )}
             </div>
             {instead.value && (
                 <p class="trouble label">
@@ -300,18 +364,31 @@ export function Chart() {
                         <p>{words}</p>
                     </div>
                 )}
-                <div
-                    key="first"
-                    ref={box}
-                    class="canvas"
-                    tabIndex={0}
-                    role="group"
-                    aria-label={`${view.value.symbol}: ${label.value.join(", ")}. Candles, with realised orders, above realised amounts by exchange. Tables have the same numbers.`}
-                />
+                <div key="first" class="frame">
+                    <div
+                        ref={box}
+                        class="canvas"
+                        tabIndex={0}
+                        role="group"
+                        aria-label={`${view.value.symbol}: ${label.value.join(", ")}. Candles, with realised orders, above realised amounts by exchange. Tables have the same numbers.`}
+                    />
+                    {(t || p) && !as_of && (
+                        <button type="button" class="now" onClick={() => plane?.fit()}>
+                            show all, up to now
+                        </button>
+                    )}
+                    <Tip of={reading.value} />
+                </div>
                 <FirstReadout />
                 {compared !== undefined && <Second first={chart} />}
             </div>
             <ColourBar />
+            <ul class="hidden" aria-label="levels on the map">
+                {marked.value.map(({ text, side }) => (
+                    <li key={text + side}>{text}</li>
+                ))}
+            </ul>
+            <p class="caption faint">{caption.value.join(" · ")}</p>
         </section>
     );
 }

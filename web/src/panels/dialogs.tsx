@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { isRecorded } from "../view/address";
 import { moment, percent, price, short, zoneName } from "../view/numbers";
 import { clusters, label, realised, secondStrips, sides, strips, unit } from "../view/shown";
-import { gaps, levels, notices, pain, ready, view } from "../view/state";
+import { gaps, grid, levels, notices, pain, ready, view } from "../view/state";
 import { Dialog } from "./parts";
 
 export const dialog = signal<"" | "help" | "about" | "clusters" | "map" | "realised" | "gaps">("");
@@ -76,9 +76,65 @@ function About() {
                         hold much more or much less. It does not say where the price goes.
                     </p>
                     <p>A column is what the map was at that instant; later bars do not change it.</p>
+                    <Assumed />
                 </>
             )}
         </Dialog>
+    );
+}
+
+/** The numbers of the model that is shown. */
+function Assumed() {
+    const known = grid.value?.explain;
+    if (!known?.tiers) return null;
+    const zone = view.value.tz;
+    const { tiers, weights = [], clocks = [], maintenanceMargins = [], locatedShare, kappa, fit } = known;
+    const margins = [...new Set(maintenanceMargins)].map(percent).join(", ");
+    const both = (shares: [number, number]) => `${percent(shares[0])} of longs, ${percent(shares[1])} of shorts`;
+    const facts: [string, string][] = [
+        ["amounts", kappa ? "USD expected to be reported by exchanges" : "USD of open interest exposed"],
+        ["maintenance margin", margins],
+        ["holding", clocks.map(([share, rate]) => `${percent(share)} change hands ${rate} times a day`).join(", ")],
+    ];
+    if (locatedShare) facts.push(["open interest on the map", both(locatedShare)]);
+    if (kappa) facts.push(["share that is reported", both(kappa)]);
+    if (fit) {
+        const as = fit.asOf === undefined ? "" : `, as of ${moment(fit.asOf, zone)} ${zoneName(fit.asOf, zone)}`;
+        facts.push(["fit", `${fit.state} to ${fit.periods ?? "unknown"} periods of ${fit.from ?? "orders"}${as}`]);
+        if (fit.score !== undefined)
+            facts.push(["score", `${fit.score.toFixed(2)} nats for each realised USD above the path alone`]);
+        if (fit.interval)
+            facts.push([
+                "interval",
+                `the middle ${percent(fit.interval.share)} of what was realised for each USD of estimate`,
+            ]);
+    }
+    facts.push(["model", known.modelVersion ?? "unknown"]);
+    return (
+        <>
+            <table>
+                <caption>What model {known.modelNumber ?? view.value.model} assumes</caption>
+                <tbody>
+                    {facts.map(([name, value]) => (
+                        <tr key={name}>
+                            <th scope="row">{name}</th>
+                            <td>{value}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+            <table>
+                <caption>Share of new positions by leverage</caption>
+                <tbody>
+                    {tiers.map((tier, i) => (
+                        <tr key={tier}>
+                            <th scope="row">{tier}×</th>
+                            <td>{percent(weights[i] ?? Number.NaN)}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+        </>
     );
 }
 

@@ -1,20 +1,24 @@
 // The head: what is asked for, whether it is live, and how old what is known is.
 import { signal } from "@preact/signals";
 import { CMAPS, RANGES, SCALES, SOURCES } from "../view/address";
-import { age, clock, zoneName } from "../view/numbers";
+import { age, clock, moment, zoneName } from "../view/numbers";
 import { theme } from "../view/screen";
 import { streamText } from "../view/sentences";
 import { staleFor } from "../view/shown";
 import {
+    addressOf,
     allSources,
     change,
     coinNames,
     exchanges,
     newest,
+    now,
+    range,
     simulated,
     sources,
     stream,
     tick,
+    tooLong,
     view,
 } from "../view/state";
 import { dialog } from "./dialogs";
@@ -31,10 +35,14 @@ const SOURCE_NAMES: Record<string, string> = {
 
 const named = (source: string) => [source, SOURCE_NAMES[source] ?? `as served by ${source}`] as const;
 
-export async function copyAddress(): Promise<void> {
+/** Copies the address with all that decides what is seen; `moment` adds the instant. */
+export async function copyAddress(moment = false): Promise<void> {
+    const { vmin, vmid, vmax } = range.peek();
+    const seen = { ...view.peek(), vmin, vmid, vmax, theme: theme.peek() };
+    if (moment) seen.as_of ??= now.peek() === undefined ? undefined : String(now.peek());
     try {
-        await navigator.clipboard.writeText(location.href);
-        copied.value = "The address was copied.";
+        await navigator.clipboard.writeText(new URL(addressOf(seen), location.href).href);
+        copied.value = moment ? "The address of this moment was copied." : "The address was copied.";
     } catch {
         copied.value = "The browser did not allow copying; the address bar has the view.";
     }
@@ -50,7 +58,10 @@ function Clock() {
     if (as_of !== undefined) {
         return (
             <span class="clock">
-                as of <strong>{as_of.replace("T", " ").replace("Z", "")} UTC</strong>{" "}
+                as of{" "}
+                <strong>
+                    {now.value === undefined ? as_of : `${moment(now.value, zone)} ${zoneName(now.value, zone)}`}
+                </strong>{" "}
                 <button type="button" onClick={() => change({ as_of: undefined }, true)}>
                     now
                 </button>
@@ -59,12 +70,18 @@ function Clock() {
     }
     const state = stream.value;
     const late = staleFor.value !== undefined;
-    const said = streamText(state, tick.value, zone);
+    // A market that stands still is not live, however well the connection is.
+    const still = state.is === "live" && simulated.value && known?.moved === false;
+    const said = still ? "at rest" : streamText(state, tick.value, zone);
     return (
-        <span class={`clock ${late ? "late" : state.is}`} role="status" data-state={late ? "stale" : state.is}>
+        <span
+            class={`clock ${late ? "late" : still ? "still" : state.is}`}
+            role="status"
+            data-state={late ? "stale" : still ? "still" : state.is}
+        >
             <span class="dot" aria-hidden="true" />
             {late && known
-                ? `newest known ${clock(known.now, zone)} ${zoneName(known.now, zone)}, ${age(staleFor.value ?? 0)} ago · ${said}`
+                ? `STALE · newest known ${moment(known.now, zone)} ${zoneName(known.now, zone)}, ${age(staleFor.value ?? 0)} ago${state.is === "live" ? "" : ` · ${said}`}`
                 : said}{" "}
             {known && !late && (
                 <span class="time">
@@ -76,7 +93,7 @@ function Clock() {
 }
 
 export function Head() {
-    const { symbol, range, model, exchange, source, beside, opened, scale, cmap, tz, as_of } = view.value;
+    const { symbol, range: length, model, exchange, source, beside, opened, scale, cmap, tz, as_of } = view.value;
     const known = coinNames.value;
     const names = known.includes(symbol) ? known : [symbol, ...known];
     const places = (exchanges.region.value.body?.data ?? []).map((row) => row.exchange).sort();
@@ -94,8 +111,9 @@ export function Head() {
             />
             <Choice
                 name="range"
-                value={range}
+                value={length}
                 options={RANGES.map((value) => [value, value] as const)}
+                refused={tooLong.value}
                 onChange={(value) => change({ range: value }, true)}
             />
             <div class="mid">
@@ -155,7 +173,7 @@ export function Head() {
                     <span class="name">as of (UTC)</span>
                     <input
                         type="datetime-local"
-                        value={as_of?.replace("Z", "").slice(0, 16) ?? ""}
+                        value={as_of !== undefined && now.value ? new Date(now.value).toISOString().slice(0, 16) : ""}
                         onChange={(event) => {
                             const text = event.currentTarget.value;
                             change({ as_of: text ? `${text}Z` : undefined }, true);
@@ -180,8 +198,11 @@ export function Head() {
                 <button type="button" onClick={() => change({ theme: theme.value === "dark" ? "light" : "dark" })}>
                     {theme.value === "dark" ? "light" : "dark"}
                 </button>
-                <button type="button" onClick={copyAddress}>
+                <button type="button" onClick={() => copyAddress()}>
                     copy address
+                </button>
+                <button type="button" onClick={() => copyAddress(true)}>
+                    copy link to this moment
                 </button>
                 <button type="button" onClick={() => (dialog.value = "help")}>
                     help

@@ -1,8 +1,9 @@
 // Small parts that panels share.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Region } from "../data/loader";
 import { exact } from "../view/numbers";
+import type { Reading } from "../view/reading";
 import { troubleText, waitingText } from "../view/sentences";
 import type { Readout } from "../view/shown";
 import { change, tick, view } from "../view/state";
@@ -13,17 +14,22 @@ export function Choice<T extends string>(props: {
     options: readonly (readonly [T, string])[];
     onChange: (value: T) => void;
     id?: string;
+    /** Why some cannot be chosen. */
+    refused?: ReadonlyMap<string, string>;
 }) {
-    const { name, value, options, onChange, id } = props;
+    const { name, value, options, onChange, id, refused } = props;
     return (
         <label class="choice">
             <span class="name">{name}</span>
             <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value as T)}>
-                {options.map(([key, text]) => (
-                    <option key={key} value={key}>
-                        {text}
-                    </option>
-                ))}
+                {options.map(([key, text]) => {
+                    const reason = key === value ? undefined : refused?.get(key);
+                    return (
+                        <option key={key} value={key} disabled={reason !== undefined}>
+                            {reason === undefined ? text : `${text} · ${reason}`}
+                        </option>
+                    );
+                })}
             </select>
         </label>
     );
@@ -71,6 +77,37 @@ export function ReadoutLine({ of, hint, polite = false }: { of: Readout | undefi
                 <span class="faint">{hint}</span>
             )}
         </p>
+    );
+}
+
+/** What is under the pointer, beside it. */
+export function Tip({ of }: { of: Reading | undefined }) {
+    const box = useRef<HTMLDivElement>(null);
+    useLayoutEffect(() => {
+        const element = box.current;
+        const frame = element?.parentElement;
+        if (!element || !frame || !of) return;
+        const { x, y } = of.at;
+        const [width, height] = [element.offsetWidth, element.offsetHeight];
+        const left = x + 16 + width > frame.clientWidth ? x - 16 - width : x + 16;
+        const top = y + 16 + height > frame.clientHeight ? y - 16 - height : y + 16;
+        const inside = (at: number, most: number) => Math.max(2, Math.min(at, most));
+        element.style.left = `${inside(left, frame.clientWidth - width - 2)}px`;
+        element.style.top = `${inside(top, frame.clientHeight - height - 2)}px`;
+    }, [of]);
+    if (!of) return null;
+    return (
+        <div ref={box} class="tip" role="tooltip">
+            <strong>{of.title}</strong>
+            <dl>
+                {of.rows.map(([name, value]) => (
+                    <div key={name + value}>
+                        <dt>{name}</dt>
+                        <dd>{value}</dd>
+                    </div>
+                ))}
+            </dl>
+        </div>
     );
 }
 

@@ -3,19 +3,20 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Plane } from "../chart/plane";
 import { short } from "../view/numbers";
+import { secondReading } from "../view/reading";
 import { look, phone, still } from "../view/screen";
 import {
     gapsShown,
+    priceNow,
     realised,
     secondCursor,
     secondInstead,
     secondLabel,
     secondReadout,
     secondStrips,
-    secondWords,
 } from "../view/shown";
-import { bars, change, covers, grids, secondRange, view } from "../view/state";
-import { ReadoutLine } from "./parts";
+import { bars, change, covers, grids, secondRange, simulated, unfinished, view, whole } from "../view/state";
+import { ReadoutLine, Tip } from "./parts";
 
 let second: Plane | undefined;
 export const secondChart = () => second;
@@ -52,15 +53,16 @@ function mount(box: HTMLElement, first: () => Plane | undefined): () => void {
     const ends = [
         effect(() => made.setLook(look.value)),
         effect(() => made.setZone(view.value.tz)),
+        effect(() => made.setPrice(priceNow.value)),
         effect(() => made.setScale(view.value.scale)),
         effect(() => {
             const covered = covers.value;
-            if (covered) made.setData(grids[1].value, bars.region.value.body?.data ?? [], covered);
+            if (covered) made.setData(grids[1].value, whole.value, covered, unfinished.value);
         }),
         effect(() => made.setColours({ cmap: view.value.cmap, ...secondRange.value })),
         effect(() => made.setStrips(phone.value ? [] : secondStrips.value, 0.16)),
         effect(() => made.setRealised(realised.value, gapsShown.value)),
-        effect(() => made.setWords(secondWords.value)),
+        effect(() => made.setSimulated(simulated.value)),
         effect(() => {
             void [view.value, grids[0].value, grids[1].value, bars.region.value, covers.value, secondStrips.value];
             follow();
@@ -95,12 +97,15 @@ export function Second({ first }: { first: () => Plane | undefined }) {
                     close
                 </button>
             </div>
-            <div
-                ref={box}
-                class="canvas second"
-                role="group"
-                aria-label={`${view.value.symbol}, compared: ${words.join(", ")}.`}
-            />
+            <div class="frame second">
+                <div
+                    ref={box}
+                    class="canvas"
+                    role="group"
+                    aria-label={`${view.value.symbol}, compared: ${words.join(", ")}.`}
+                />
+                <Tip of={secondReading.value} />
+            </div>
             <ReadoutLine of={secondReadout.value} hint="Point at this map to read a cell of it." />
         </>
     );

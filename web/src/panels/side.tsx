@@ -1,16 +1,30 @@
 // Totals, ranking and coverage.
 
-import { percent, short } from "../view/numbers";
+import type { Gap } from "../data/types";
+import { duration, percent, short } from "../view/numbers";
 import { coinOrder } from "../view/rank";
 import { coveredShare, gapsShown } from "../view/shown";
-import { change, coins, coverage, covers, damaged, gaps, liqmap, overview, undercount, view } from "../view/state";
+import {
+    change,
+    coins,
+    coverage,
+    covers,
+    damaged,
+    gaps,
+    LENGTH,
+    liqmap,
+    overview,
+    undercount,
+    view,
+    windowOf,
+} from "../view/state";
 import { dialog } from "./dialogs";
 import { State } from "./parts";
 
-const window = () => (["12h", "24h"].includes(view.value.range) ? view.value.range : "24h");
-
 export function Totals() {
-    const name = window();
+    const asked = windowOf(overview.region.value);
+    // The windows of the contract come all at once.
+    const name = asked.start === undefined && view.value.range === "12h" ? "12h" : asked.name;
     const rows = undercount.region.value.body?.data;
     const total = (key: "low_usd" | "high_usd") =>
         rows?.reduce((sum, row) => sum + (row[key] ?? Number(row.observed_usd)), 0);
@@ -22,7 +36,7 @@ export function Totals() {
             </h2>
             <State of={overview.region.value}>
                 {({ data }) => {
-                    const [day, hour] = [data[name], data["1h"]];
+                    const [day, hour] = [data[name] ?? Object.values(data).at(-1), data["1h"]];
                     if (!day || day.total_usd === null || coveredShare.value === 0) {
                         return <p class="big">Nobody listened: no totals.</p>;
                     }
@@ -58,7 +72,7 @@ export function Ranking() {
     return (
         <section class="ranking" aria-label="coins by realised liquidations">
             <h2>
-                Coins, {window()} <small>realised, lower bound, USD</small>
+                Coins, {windowOf(coins.region.value).name} <small>realised, lower bound, USD</small>
             </h2>
             <State of={coins.region.value}>
                 {({ data }) => {
@@ -167,19 +181,24 @@ function gapsText(count: number | undefined): string {
 const WORDS: Record<string, string> = { complete: "all orders", sampled: "a sample", unknown: "unknown share" };
 
 export function CoverageStrip() {
-    const covered = covers.value;
-    const shown = gapsShown.value;
+    const asked = windowOf(coverage.region.value);
+    const end = covers.value?.[1];
+    const length = duration(LENGTH[asked.name] ?? "");
+    const begin = asked.start ?? (end !== undefined && length !== undefined ? end - length : undefined);
+    const covered = begin !== undefined && end !== undefined ? [begin, end] : undefined;
+    const inWindow = (gap: Gap) => !covered || (gap.end > (covered[0] ?? 0) && gap.start < (covered[1] ?? 0));
+    const shown = gapsShown.value.filter(inWindow);
     return (
         <section class="coverage" aria-label="coverage">
             <h2>
-                Coverage <small>who was listened to, {view.value.range}</small>
+                Coverage <small>who was listened to, {asked.name}</small>
                 {damaged.value > 0 && (
                     <button type="button" class="damage" onClick={() => (dialog.value = "gaps")}>
                         {damaged.value} files damaged: rows are missing
                     </button>
                 )}
                 <button type="button" class="plain" onClick={() => (dialog.value = "gaps")}>
-                    {gapsText(gaps.region.value.body?.data.length)}
+                    {gapsText(gaps.region.value.body && shown.length)}
                 </button>
             </h2>
             <State of={coverage.region.value}>
@@ -205,14 +224,9 @@ export function CoverageStrip() {
                                         shown
                                             .filter((gap) => gap.exchange === row.exchange)
                                             .map((gap) => {
+                                                const [from = 0, to = 1] = covered;
                                                 const at = (x: number) =>
-                                                    Math.max(
-                                                        0,
-                                                        Math.min(
-                                                            1000,
-                                                            (1000 * (x - covered[0])) / (covered[1] - covered[0]),
-                                                        ),
-                                                    );
+                                                    Math.max(0, Math.min(1000, (1000 * (x - from)) / (to - from)));
                                                 const width = Math.max(3, at(gap.end) - at(gap.start));
                                                 return (
                                                     <g key={gap.start}>

@@ -3,7 +3,7 @@
 export const RANGES = ["12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y", "all"] as const;
 export const SOURCES = ["estimate", "positions", "served"] as const;
 export const SCALES = ["log", "linear", "percent"] as const;
-export const CMAPS = ["inferno", "viridis", "cividis", "grey"] as const;
+export const CMAPS = ["peaks", "inferno", "viridis", "cividis", "grey"] as const;
 export const PANELS = ["map", "levels", "realised", "tape", "coverage"] as const;
 export const INTERVALS = ["auto", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d"] as const;
 
@@ -32,6 +32,7 @@ export interface View {
     thr: number | undefined;
     cmap: (typeof CMAPS)[number];
     vmin: number | undefined;
+    vmid: number | undefined;
     vmax: number | undefined;
     interval: (typeof INTERVALS)[number];
     min_usd: number;
@@ -89,8 +90,9 @@ const KEYS: Key<any>[] = [
     pair("p"),
     word("scale", "log", SCALES),
     number("thr", undefined),
-    word("cmap", "inferno", CMAPS),
+    word("cmap", "peaks", CMAPS),
     number("vmin", undefined),
+    number("vmid", undefined),
     number("vmax", undefined),
     word("interval", "auto", INTERVALS),
     number("min_usd", 10_000),

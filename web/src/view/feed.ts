@@ -83,11 +83,18 @@ async function list(text?: string): Promise<void> {
     tape.value = [...fresh, ...held].sort((a, b) => b.at - a.at || b.id - a.id).slice(0, MOST);
 }
 
+/** Notes the market's now; when it was heard counts only where it is another. */
+function hear(now: number | undefined): void {
+    const before = newest.peek();
+    if (!now || now <= (before?.now ?? 0)) return;
+    newest.value = { now, heard: Date.now(), moved: before !== undefined };
+}
+
 let tags: { estimate?: Record<string, string>; realised?: string; record?: string } = {};
 
 function changes(data: string): void {
     const change = JSON.parse(data);
-    if (typeof change.now === "number") newest.value = { now: change.now, heard: Date.now() };
+    if (typeof change.now === "number") hear(change.now);
     const { symbol } = view.peek();
     if (change.estimate?.[symbol] !== undefined && change.estimate[symbol] !== tags.estimate?.[symbol])
         again("estimate");
@@ -138,9 +145,7 @@ export function start(): void {
         damaged.value = facts.damaged;
         simulated.value = facts.simulated;
         // A market without observations of its own has no now.
-        if (facts.now && facts.now >= (newest.peek()?.now ?? 0)) {
-            newest.value = { now: facts.now, heard: Date.now() };
-        }
+        hear(facts.now);
     });
     ready.to("ready");
     setInterval(() => {

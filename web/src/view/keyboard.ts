@@ -7,7 +7,7 @@ import { RANGES, SCALES } from "./address";
 import { pause, paused } from "./feed";
 import { theme } from "./screen";
 import { cell } from "./shown";
-import { allSources, change, coinNames, exchanges, grid, range, sources, view } from "./state";
+import { allSources, change, coinNames, exchanges, grid, range, sources, tooLong, view } from "./state";
 
 function after<T>(list: readonly T[], value: T): T | undefined {
     return list[(list.indexOf(value) + 1) % Math.max(1, list.length)];
@@ -31,7 +31,7 @@ export function bindKeys(plane: Plane): () => void {
     };
     const threshold = (factor: number) => {
         const { vmin, vmax, threshold: now } = range.peek();
-        const next = Math.min(vmax, now * factor);
+        const next = Math.min(vmax, Math.max(now, vmin) * factor);
         change({ thr: next <= vmin ? undefined : Number(next.toPrecision(3)) });
     };
     const plain: Record<string, () => void> = {
@@ -87,6 +87,7 @@ export function bindKeys(plane: Plane): () => void {
         if (event.key === " " && target.closest("button, a")) return;
         if (event.key.startsWith("Arrow") && target.closest(".rows")) return;
         const number = /^[1-9]$/.test(event.key) ? RANGES[Number(event.key) - 1] : undefined;
+        if (number && tooLong.peek().has(number)) return;
         const action = number
             ? () => change({ range: number }, true)
             : ((event.shiftKey ? shifted[event.key] : undefined) ?? plain[event.key]);

@@ -1,6 +1,7 @@
 // Numbers and times as text. English shapes, UTC unless local time is asked for.
 
-const THIN = "\u2009";
+/** Narrow, and no place to break a line. */
+const THIN = "\u202f";
 
 const UNITS: [number, string][] = [
     [1e12, "T"],
@@ -29,6 +30,9 @@ function digits(value: number): string {
     return value.toPrecision(2);
 }
 
+/** Text with ordinary spaces, for a canvas. */
+export const plain = (text: string) => text.replace(/\u202f/g, " ");
+
 /** A price with groups of thousands, as many decimals as six digits leave. */
 export function price(value: number): string {
     if (!Number.isFinite(value)) return "unknown";
@@ -47,8 +51,8 @@ export function exact(text: string): string {
 export function percent(share: number): string {
     const value = 100 * share;
     // What is not whole never reads as whole.
-    if (value < 100 && value > 99.9) return "99.9 %";
-    return `${value >= 10 || value === 0 ? value.toFixed(value === 100 ? 0 : 1) : value.toPrecision(2)} %`;
+    if (value < 100 && value > 99.9) return "99.9\u00a0%";
+    return `${value >= 10 || value === 0 ? value.toFixed(value === 100 ? 0 : 1) : value.toPrecision(2)}\u00a0%`;
 }
 
 export type Zone = "utc" | "local";

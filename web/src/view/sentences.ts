@@ -68,9 +68,8 @@ export function wordOf(source: string): string {
 export function planeWords(shown: Shown): string[] {
     const { source, model, explain, units } = shown;
     if (source === "positions") return ["MEASURED positions · no map of the past", "what is open now is at the right"];
-    const version = explain?.modelVersion ? `, version ${explain.modelVersion.slice(0, 12)}` : "";
     // The number 0 stands for a service without numbered models.
-    const numbered = model === "0" ? "" : ` · model ${model}${version}`;
+    const numbered = model === "0" ? "" : ` · model ${model}`;
     const head = `${wordOf(source)}${numbered} · ${unitText(units, explain?.view, source)}`;
     const lines = [head];
     const facts: string[] = [];

@@ -1,17 +1,20 @@
 // What is on the plane and beside it, in words: the same for the document, the pixels and exported pictures.
 import { computed, signal } from "@preact/signals";
 import type { StripSource } from "../chart/draw";
-import type { Cursor, Words } from "../chart/plane";
+import type { Label } from "../chart/labels";
+import type { Cursor, StripScale } from "../chart/plane";
 import { stacks } from "../chart/realised";
 import { bandOf, columnOf, rowOf, sideOf, spanOf, valueAt } from "../data/grid";
 import type { Pain } from "../data/types";
 import { isRecorded } from "./address";
-import { clock, interval, moment, percent, price, short, span, zoneName } from "./numbers";
+import { age, clock, interval, moment, percent, plain, price, short, span, zoneName } from "./numbers";
 import { phone } from "./screen";
 import { planeWords, troubleText, unitText, waitingText, wordOf } from "./sentences";
 import {
+    barLength,
     coverage,
     covers,
+    price as currentPrice,
     damaged,
     gaps,
     grids,
@@ -23,6 +26,7 @@ import {
     pain,
     period,
     periods,
+    priceAge,
     recordedMap,
     regionOf,
     type Side,
@@ -118,40 +122,30 @@ export const quiet = computed(() => {
     return `No orders of ${symbol} in these ${range}. Coverage of them: ${percent(share)}.`;
 });
 
-/** The words for a narrow plane; the whole label stands above it, and in exported pictures. */
-const brief = computed(() => {
-    const { symbol, source, model } = view.value;
-    const words = relative.value ? "relative amounts" : "USD";
-    if (source === "positions") return [`${symbol} · MEASURED`];
-    const numbered = isRecorded(source) ? "" : ` · m${model}`;
-    return [`${symbol} · ${wordOf(source)}${numbered} · ${words}`, "compares inside this map only"];
+/** What the chart shows beside the map, in words that stand under it. */
+export const caption = computed(() => {
+    const parts = [
+        "REALISED orders over the map: discs longs, diamonds shorts, area by USD; marks at its foot: cascades",
+    ];
+    for (const [i, source] of strips.value.entries()) {
+        const scale = stripScales.value[i];
+        const words = [`at the right ${source.word}, map ${source.map.range}`, ...source.lines];
+        if (scale && !source.relative)
+            words.push(`bars to ${short(scale.bars)} USD`, `line, the sum from the price, to ${short(scale.sums)} USD`);
+        parts.push(words.join(", "));
+    }
+    parts.push(`below ${realisedWords.value.join(", ")}`);
+    if (damaged.value) parts.push(`${damaged.value} files damaged: rows are missing`);
+    return parts;
 });
 
-const MARKS = "over it REALISED orders: discs longs, diamonds shorts";
-
-export const canvasWords = computed<Words>(() => ({
-    plane: [
-        ...(phone.value ? brief.value : [`${view.value.symbol} · ${label.value[0]}`, ...label.value.slice(1)]),
-        phone.value ? MARKS : `${MARKS}, area by USD; marks at the foot: cascades`,
-    ],
-    instead: instead.value || undefined,
-    realised: damaged.value
-        ? [...realisedWords.value, `${damaged.value} files damaged: rows are missing`]
-        : realisedWords.value,
-    simulated: simulated.value,
-}));
-
-/** The words of the second chart. */
-export const secondWords = computed<Words>(() => ({
-    plane: [`${view.value.symbol} · ${secondLabel.value[0]}`, ...secondLabel.value.slice(1)],
-    instead: secondInstead.value || undefined,
-    realised: realisedWords.value,
-    simulated: simulated.value,
-}));
+export const stripScales = signal<readonly StripScale[]>([]);
 
 export const strips = computed<StripSource[]>(() => {
     const { source, beside, panel } = view.value;
     if (phone.value && panel !== "levels") return [];
+    // What another range has is never left beside a map that is refused.
+    if (source === "estimate" && heatmap.region.value.trouble?.is === "refused") return [];
     return stripsOf(beside === "none" || beside === source ? [source] : [source, beside], 0);
 });
 
@@ -201,29 +195,50 @@ export function sides(pain: Pain["d1"]) {
         : [];
 }
 
+/** A distance from the current price in percent, with its sign. */
+export function distance(level: number): string | undefined {
+    const now = currentPrice.value?.value;
+    if (now === undefined) return undefined;
+    const share = (100 * (level - now)) / now;
+    return `${share < 0 ? "−" : "+"}${Math.abs(share).toFixed(Math.abs(share) < 10 ? 1 : 0)} %`;
+}
+
+/** Whether an answer is of all exchanges though one was chosen. */
+const everywhere = (region: { question: string | undefined }) =>
+    view.value.exchange !== undefined && !region.question?.includes("exchange=");
+
+/** What the liquidation map has of one leverage at a price, in USD. */
+function usdAt(level: number, side: "long" | "short", tier: string): number {
+    const map = liqmap.region.value.body;
+    const bin = map?.bins.find((one) => one.side === side && Math.abs(one.price - level) <= map.binWidth / 2);
+    return bin ? bin.tiers[tier] || bin.total : 0;
+}
+
 export const marked = computed(() => {
-    const lines: { price: number; text: string; side: "long" | "short" }[] = [];
+    const lines: Label[] = [];
     if (view.value.source !== "estimate") return lines;
     const unlike = relative.value;
+    const add = (name: string, side: "long" | "short", level: number, usd: number, all: boolean) => {
+        const amount = unlike || !(usd > 0) ? "" : ` ${plain(short(usd))}`;
+        const text = `${name} ${plain(price(level))} ${distance(level) ?? ""}${amount}${all ? " all exchanges" : ""}`;
+        lines.push({ price: level, side, size: usd, text });
+    };
     const found = pain.region.value.body?.data;
     if (found) {
         for (const [name, days] of [
             ["1d", found.d1],
             ["7d", found.d7],
         ] as const) {
-            for (const [side, { price: at, usd }] of sides(days)) {
-                if (usd > 0)
-                    lines.push({
-                        price: at,
-                        side,
-                        text: `est. max pain ${name} ${side}${unlike ? "" : ` ${short(usd)} USD`}`,
-                    });
-            }
+            for (const [side, { price: at, usd }] of sides(days))
+                if (usd > 0) add(`max pain ${name} ${side}`, side, at, usd, everywhere(pain.region.value));
         }
     }
+    const all = everywhere(levels.region.value);
     for (const [tier, level] of Object.entries(levels.region.value.body?.data.tiers ?? {}).reverse()) {
-        lines.push({ price: level.longPrice, side: "long", text: `est. ${tier}× long` });
-        lines.push({ price: level.shortPrice, side: "short", text: `est. ${tier}× short` });
+        for (const side of ["long", "short"] as const) {
+            const at = side === "long" ? level.longPrice : level.shortPrice;
+            if (at > 0) add(`${tier}× ${side}`, side, at, all ? 0 : usdAt(at, side, tier), all);
+        }
     }
     return lines;
 });
@@ -263,6 +278,7 @@ function cellReadout(
     if (!shown) return undefined;
     const row = chosen?.row ?? (at ? rowOf(shown, at.price) : -1);
     const column = chosen?.column ?? (at ? columnOf(shown, at.instant) : -1);
+    if (at?.strip !== undefined && !chosen) return undefined;
     if (row < 0 || column < 0) {
         if (!at) return undefined;
         return {
@@ -295,7 +311,7 @@ function cellReadout(
     };
 }
 
-function realisedReadout(instant: number): Readout | undefined {
+export function realisedReadout(instant: number): Readout | undefined {
     const shown = realised.value;
     const stack = shown?.stacks.find(({ start }) => start <= instant && instant < start + shown.length);
     if (!shown || !stack) return undefined;
@@ -333,6 +349,13 @@ export const clusters = computed(() =>
 
 export const gapsShown = computed(() => gaps.region.value.body?.data ?? []);
 
+/** The current price for the box on the axis; its age once it is older than a minute. */
+export const priceNow = computed(() => {
+    const known = currentPrice.value;
+    const old = priceAge.value ?? 0;
+    return known && { value: known.value, age: old > 60_000 ? `${age(old)} old` : undefined };
+});
+
 export const title = computed(() => {
     const { symbol, range, source } = view.value;
     const marks: string[] = [];
@@ -346,7 +369,7 @@ export const staleFor = computed(() => {
     if (!last || view.value.as_of !== undefined) return undefined;
     // A simulated market has a clock of its own: it is late where it no longer goes on.
     const old = simulated.value ? tick.value - last.heard : tick.value - last.now;
-    return old > 10 * 60_000 ? old : undefined;
+    return old > 3 * Math.max(60_000, barLength.value) ? old : undefined;
 });
 
 export const coversText = computed(() => {

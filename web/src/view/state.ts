@@ -1,8 +1,9 @@
 // What is shown, what is known and what stands in the way, as signals.
 import { computed, effect, signal } from "@preact/signals";
-import { candleLength, periodLength } from "../chart/axis";
+import { candleLength, periodLength, pricesInView } from "../chart/axis";
+import { type Peaks, peaksOf } from "../chart/peaks";
 import { path } from "../data/api";
-import { colourEnds, GRID_TYPE, type Grid, gridOfBytes, gridOfJson, newer, spanOf } from "../data/grid";
+import { GRID_TYPE, type Grid, gridOfBytes, gridOfJson, newer, spanOf } from "../data/grid";
 import { Loader, type Region, type Trouble } from "../data/loader";
 import type { StreamState } from "../data/stream";
 import type {
@@ -23,7 +24,7 @@ import type {
     Undercount,
 } from "../data/types";
 import { isRecorded, parse, SOURCES, type View, write } from "./address";
-import { duration, interval } from "./numbers";
+import { day, duration, interval, moment, zoneName } from "./numbers";
 
 interface Data<T> {
     data: T;
@@ -37,11 +38,14 @@ let unknown = first.unknown;
 export const stream = signal<StreamState>({ is: "connecting" });
 export const tokenNeeded = signal(false);
 export const tick = signal(Date.now());
-/** Newest instant that anything is known of, by the market's clock, and when this was heard. */
-export const newest = signal<{ now: number; heard: number } | undefined>(undefined);
+/** Newest instant that anything is known of, by the market's clock, when this was heard, and whether it was ever another. */
+export const newest = signal<{ now: number; heard: number; moved: boolean } | undefined>(undefined);
 export const damaged = signal(0);
 export const simulated = signal(false);
 export const serverVersion = signal("");
+
+/** The address of a view, relative to this page. */
+export const addressOf = (shown: View) => write(shown, unknown) || location.pathname + location.search;
 
 /** What differs from the view before; with `step` the browser's back button leads back to it. */
 export function change(patch: Partial<View>, step = false): void {
@@ -56,12 +60,13 @@ export function change(patch: Partial<View>, step = false): void {
         // Another map has other prices, times and amounts.
         next.t = patch.t;
         next.vmin = patch.vmin;
+        next.vmid = patch.vmid;
         next.vmax = patch.vmax;
         next.thr = patch.thr;
         if (patch.symbol !== undefined) next.p = patch.p;
     }
     view.value = next;
-    const address = write(next, unknown) || location.pathname + location.search;
+    const address = addressOf(next);
     if (step) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
 }
@@ -107,6 +112,8 @@ export const servedMap = new Loader<Data<Served[]>>(trouble);
 export const recordedGrid = pairOf(() => new Loader<Grid>(trouble, GRID_TYPE, readGrid));
 export const recordedMap = pairOf(() => new Loader<LiqMap>(trouble));
 export const bars = new Loader<Data<Bar[]>>(trouble);
+/** A bar for each day of a year, for the ranges that can be asked. */
+export const days = new Loader<Data<Bar[]>>(trouble);
 export const levels = new Loader<Data<Levels>>(trouble);
 export const pain = new Loader<Data<Pain>>(trouble);
 export const largestOrders = new Loader<Data<Order[]>>(trouble);
@@ -147,7 +154,7 @@ export const KINDS = {
     record: [coverage, gaps, measured, servedGrid, servedMap] as Reloads[],
 };
 
-const LENGTH: Record<string, string> = {
+export const LENGTH: Record<string, string> = {
     "12h": "12h",
     "24h": "1d",
     "3d": "3d",
@@ -213,15 +220,55 @@ const start = computed(() => {
     return covered ? Math.floor(covered[0] / every) * every : undefined;
 });
 
+const DAY = 86_400_000;
+
+/** Ranges that begin before the first bar, with the reason. */
+export const tooLong = computed<ReadonlyMap<string, string>>(() => {
+    const first = days.region.value.body?.data[0]?.timestamp;
+    const end = now.value;
+    const found = new Map<string, string>();
+    if (first === undefined || end === undefined) return found;
+    for (const [name, text] of Object.entries(LENGTH)) {
+        if (end - (duration(text) ?? 0) < first - DAY) found.set(name, `bars begin ${day(first, "utc")}`);
+    }
+    return found;
+});
+
+/** A link that shows a time before its range is of that time. */
+function openOld(): void {
+    const { t, as_of } = view.value;
+    const shown = covers.value;
+    if (!t || as_of !== undefined || !shown || isRecorded(view.value.source) || t[1] >= shown[0]) return;
+    const at = Math.round(t[1]);
+    change({ as_of: String(at), t });
+    notices.value = [
+        ...notices.peek(),
+        `This link is older than its range: everything is shown as of ${moment(at, view.peek().tz)} ${zoneName(at, view.peek().tz)}.`,
+    ];
+}
+
 /** Begins to ask for what the view shows. */
 export function follow(): () => void {
     index.to("api");
+    effect(openOld);
+    effect(() => {
+        const { symbol } = view.value;
+        const { body, trouble: refused } = heatmap.region.value;
+        const end = newest.value?.now;
+        // After the map, which matters more.
+        if (!end || !(body || refused)) return;
+        const start = Math.floor(end / DAY) * DAY - 366 * DAY;
+        days.to(path("api/bars", { symbol, start, interval: "1d" }));
+    });
     return effect(() => {
         const { symbol, model, exchange, as_of, beside, opened } = view.value;
         const range = view.value.range;
         const shows = (name: string) => sources.value.includes(name) || beside === name;
         const everywhere = { as_of };
-        const window = ["12h", "24h"].includes(range) ? range : "24h";
+        // Where a server knows the windows of the contract alone, the panels are of a day, and say so.
+        const oneDay = { range: "24h", ...everywhere };
+        const window = { ...(range === "all" ? { start: start.value } : { range }), ...everywhere };
+        const totals = ["12h", "24h"].includes(range) ? everywhere : window;
         const wanted = opened === "range" ? { opened } : {};
         heatmap.to(
             path("api/liq-heatmap", {
@@ -253,20 +300,28 @@ export function follow(): () => void {
             );
             recordedMap[side].to(asked && path("api/liq-map", { ...asked, range: mapRange.value, ...everywhere }));
         }
-        levels.to(path("api/liq-levels", { symbol, model, ...everywhere }));
-        pain.to(path("api/liq-maxpain", { symbol, model, ...everywhere }));
+        const headline = { symbol, model, ...everywhere };
+        levels.to(path("api/liq-levels", { ...headline, exchange }), path("api/liq-levels", headline));
+        pain.to(path("api/liq-maxpain", { ...headline, exchange }), path("api/liq-maxpain", headline));
+        const orders = { symbol, exchange, limit: 300 };
         largestOrders.to(
-            path("api/liquidations/largest", { symbol, exchange, range: window, limit: 300, ...everywhere }),
+            path("api/liquidations/largest", { ...orders, ...window }),
+            path("api/liquidations/largest", { ...orders, ...oneDay }),
         );
-        overview.to(path("api/liquidations/overview", everywhere));
-        coins.to(path("api/liquidations/coins", { range: window, limit: 12, ...everywhere }));
-        exchanges.to(path("api/liquidations/exchanges", { range: window, ...everywhere }));
-        undercount.to(path("api/liquidations/undercount", { range: window, ...everywhere }));
-        coverage.to(path("api/coverage", { range: window, ...everywhere }));
+        overview.to(path("api/liquidations/overview", totals), path("api/liquidations/overview", everywhere));
+        for (const [loader, name, more] of [
+            [coins, "api/liquidations/coins", { limit: 12 }],
+            [exchanges, "api/liquidations/exchanges", {}],
+            [undercount, "api/liquidations/undercount", {}],
+            [coverage, "api/coverage", {}],
+        ] as const) {
+            loader.to(path(name, { ...more, ...window }), path(name, { ...more, ...oneDay }));
+        }
         const [from, length] = [start.value, period.value];
         if (from !== undefined) {
             const slot = candleLength(columnLength.value);
-            bars.to(path("api/bars", { symbol, start: from, interval: interval(slot), ...everywhere }));
+            const candle = { symbol, start: from, interval: interval(slot), ...everywhere };
+            bars.to(path("api/bars", { ...candle, running: 1 }), path("api/bars", candle));
             const whole = Math.floor(from / length) * length;
             periods.to(
                 path("api/liquidations/history", {
@@ -330,16 +385,34 @@ function gridOf(side: Side): Grid | undefined {
 export const grid = computed(() => gridOf(0));
 export const grids = [grid, computed(() => gridOf(1))] as const;
 
-/** The ends of the colours of each chart: fixed for one map until somebody fits them or types others. */
-const fitted = pairOf(() => signal<{ of: string; vmin: number; vmax: number } | undefined>(undefined));
+const isWhole = (bar: Bar) => bar.closes_at >= bar.timestamp + bar.interval;
+
+/** The candles that are finished. */
+export const whole = computed(() => (bars.region.value.body?.data ?? []).filter(isWhole));
+
+/** Colours before a map is known. */
+const BEFORE: Peaks = { vmin: 1, vmid: 5, vmax: 10 };
+
+/** The colours of each chart: fixed for one map until somebody fits them or types others. */
+const fitted = pairOf(() => signal<({ of: string } & Peaks) | undefined>(undefined));
 
 function gridName(of: Grid, side: Side): string {
-    return [of.symbol, of.range, of.model, view.value.exchange, sources.value[side], of.units].join(" ");
+    return [
+        of.symbol,
+        of.range,
+        of.model,
+        view.value.exchange,
+        sources.value[side],
+        of.units,
+        whole.value.length > 0,
+    ].join(" ");
 }
 
 for (const side of [0, 1] as const) {
     effect(() => {
         const shown = grids[side].value;
+        // The candles say which prices are in view.
+        void whole.value.length;
         if (shown && fitted[side].peek()?.of !== gridName(shown, side)) fitSide(side);
     });
 }
@@ -347,29 +420,26 @@ for (const side of [0, 1] as const) {
 function fitSide(side: Side): void {
     const shown = grids[side].peek();
     if (!shown) return;
-    // The rows that are in view at first: what lies far from the price is often much more, and never near it.
-    const [low, high] = view.peek().p ?? [shown.currentPrice * 0.92, shown.currentPrice * 1.08];
-    fitted[side].value = { of: gridName(shown, side), ...colourEnds(shown, low, high) };
+    const { p } = view.peek();
+    const [low, high] = p ?? pricesInView(whole.peek(), shown.currentPrice, shown.prices);
+    fitted[side].value = { of: gridName(shown, side), ...peaksOf(shown, low, high) };
 }
 
-/** The ends of the colours of the second chart, which has no threshold. */
-export const secondRange = computed(() => {
-    const { vmin, vmax } = fitted[1].value ?? { vmin: 1, vmax: 10 };
-    return { vmin, vmax: Math.max(vmax, vmin * 1.01), threshold: vmin };
-});
+/** The colours of the second chart, which has no threshold. */
+export const secondRange = computed(() => ({ ...(fitted[1].value ?? BEFORE), threshold: 0 }));
 
 export function fitColours(): void {
     fitSide(0);
     fitSide(1);
-    const { vmin, vmax } = view.peek();
-    if (vmin !== undefined || vmax !== undefined) change({ vmin: undefined, vmax: undefined });
+    change({ vmin: undefined, vmid: undefined, vmax: undefined });
 }
 
 export const range = computed(() => {
-    const { vmin, vmax, thr } = view.value;
-    const low = vmin ?? fitted[0].value?.vmin ?? 1;
-    const high = Math.max(vmax ?? fitted[0].value?.vmax ?? 10, low * 1.01);
-    return { vmin: low, vmax: high, threshold: thr ?? low };
+    const { vmin, vmid, vmax, thr } = view.value;
+    const found = fitted[0].value ?? BEFORE;
+    const low = vmin ?? found.vmin;
+    const high = Math.max(vmax ?? found.vmax, low * 1.01);
+    return { vmin: low, vmid: vmid ?? found.vmid, vmax: high, threshold: thr ?? 0 };
 });
 
 /** How old what is known is, in milliseconds; undefined where the market's clock is not the world's. */
@@ -379,4 +449,55 @@ export const ageKnown = computed(() => {
     return Math.max(0, tick.value - known.now);
 });
 
-export const STALE = 10 * 60_000;
+/** The current price, as the newest map says, and when it was so. */
+export const price = computed(() => {
+    const maps = isRecorded(view.value.source)
+        ? [grid.value]
+        : [heatmap.region.value.body, liqmap.region.value.body, measured.region.value.body];
+    const known = maps.filter((map) => map !== undefined && map.symbol === view.value.symbol && map.currentPrice > 0);
+    return known.reduce(
+        (best: { value: number; at: number } | undefined, map) =>
+            map && (!best || map.updatedAt > best.at) ? { value: map.currentPrice, at: map.updatedAt } : best,
+        undefined,
+    );
+});
+
+/** How old the current price is, by the clock of what is shown. */
+export const priceAge = computed(() => {
+    const at = price.value?.at;
+    if (at === undefined) return undefined;
+    const clock = simulated.value || view.value.as_of !== undefined ? now.value : tick.value;
+    return clock === undefined ? undefined : Math.max(0, clock - at);
+});
+
+/** The candle that is not finished, up to the current price. */
+export const unfinished = computed<Bar | undefined>(() => {
+    const last = whole.value[whole.value.length - 1];
+    const now = price.value;
+    if (!last || !now || now.at <= last.closes_at) return undefined;
+    const length = candleLength(columnLength.value);
+    const timestamp = Math.floor((now.at - 1) / length) * length;
+    const sent = bars.region.value.body?.data.find((bar) => !isWhole(bar) && bar.timestamp === timestamp);
+    const { open, high, low } = sent ?? { open: last.close, high: last.close, low: last.close };
+    return {
+        ...last,
+        timestamp,
+        closes_at: now.at,
+        interval: length,
+        open,
+        high: Math.max(high, now.value),
+        low: Math.min(low, now.value),
+        close: now.value,
+    };
+});
+
+/** Length of the bars that the market has. */
+export const barLength = computed(() => heatmap.region.value.body?.explain?.barIntervalMs ?? 300_000);
+
+/** The window of the request that a panel shows, as its address says it. */
+export function windowOf(region: Region<unknown>): { name: string; start: number | undefined } {
+    const query = new URLSearchParams((region.question ?? "").split("?")[1] ?? "");
+    const start = query.get("start");
+    if (start === null) return { name: query.get("range") ?? "24h", start: undefined };
+    return { name: `since ${day(Number(start), view.value.tz)}`, start: Number(start) };
+}

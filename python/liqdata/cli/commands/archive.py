@@ -55,6 +55,11 @@ def command(name: str, sentence: str) -> Command:
                 metavar="NAMES",
                 help="Tables to export; maps and positions are possible.  [default: orders,bars,open_interest]",
             ),
+            option(
+                "--iceberg",
+                metavar="CATALOG",
+                help="Register the files in an Iceberg catalog: a name, NAME.NAMESPACE, or an address.",
+            ),
             as_json,
         ],
     )
@@ -95,13 +100,20 @@ def _backup(*, source: str, target: str, json: bool) -> None:
 
 
 def _export(
-    *, archive: Path, url: str, json: bool, tables: list[Any] | None, start: str | None, end: str | None
+    *,
+    archive: Path,
+    url: str,
+    json: bool,
+    tables: list[Any] | None,
+    start: str | None,
+    end: str | None,
+    iceberg: str | None,
 ) -> None:
     from liqdata import open
 
     given: dict[str, Any] = {} if tables is None else {"tables": tables}
     with open(archive) as market:
-        done = market.export(url, start=start, end=end, **given, progress=_bar())
+        done = market.export(url, start=start, end=end, **given, iceberg=iceberg, progress=_bar())
     if not done.files and not done.journaled and tables is None and (others := _others(archive)):
         # Without this hint, an export without files would look like a success.
         named = f"--tables {','.join(others)}"
@@ -112,6 +124,8 @@ def _export(
     files, rows = counted(done.files, "file"), counted(done.rows, "row")
     print(f"{printable(done.url)} has {files} of days until {done.until:%Y-%m-%d}: {rows}")
     print(f"{done.sent:,} of them {'is' if done.sent == 1 else 'are'} new: {counted(done.sent_bytes, 'byte')}")
+    if iceberg is not None:
+        print(f"{printable(iceberg)}: {counted(done.registered, 'file')} registered, {done.dropped:,} dropped")
     if done.journaled:
         verb = "is" if done.journaled == 1 else "are"
         print(f"{counted(done.journaled, 'row')} {verb} exported in the journal, not in a file", file=sys.stderr)

@@ -33,7 +33,10 @@ def command(name: str, sentence: str) -> Command:
     if name == "record":
         return Command(name, sentence, _record, [folder, *_recorded()])
     once = flag("--once", help="Backfill once and stop.")
-    return Command(name, sentence, _collect, [folder, once, *options(), log_format()])
+    publish = option(
+        "--publish", metavar="URL", help="Publish the stored rows to NATS JetStream, such as nats://10.0.0.1:4222."
+    )
+    return Command(name, sentence, _collect, [folder, once, publish, *options(), log_format()])
 
 
 def log_format() -> click.Parameter:
@@ -123,6 +126,7 @@ def _collect(
     *,
     archive: Path,
     once: bool,
+    publish: str | None,
     positions: bool,
     exchanges: list[str] | None,
     coins: list[str] | None,
@@ -130,11 +134,13 @@ def _collect(
     retention: tuple[str, ...],
 ) -> None:
     from liqdata.cli.output.collect_screen import collect
+    from liqdata.messaging.stream import checked_url
 
     if positions and once:
         msg = "positions: past positions are not available; allowed: --positions without --once"
         raise BadQuery(msg, parameter="positions")
-    collect(archive, **plan(exchanges, coins, settings, retention), once=once, positions=positions)
+    server = None if publish is None else checked_url(publish, "publish")
+    collect(archive, **plan(exchanges, coins, settings, retention), once=once, positions=positions, publish=server)
 
 
 def _record(*, archive: Path, sources: tuple[str, ...], symbols: list[str] | None, every: str) -> None:

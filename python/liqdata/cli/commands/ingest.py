@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from liqdata.text.printable import counted, printable
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from liqdata.archive import Ingested
     from liqdata.types import IngestRow, UndoRow
 
 __all__ = ["command"]
@@ -39,6 +41,11 @@ def command(name: str, sentence: str) -> Command:
             option("--contract-size", metavar="NUMBER", help="Size of one contract, if amounts count contracts."),
             option("--quote-rates", metavar="RATES", help="USD per unit of other quotes, such as EUR=1.08,KRW=0.0007."),
             option("--source", metavar="TEXT", help="Origin of the files, as free text."),
+            option(
+                "--subscribe",
+                metavar="URL",
+                help="Store what `collect --publish` publishes to NATS JetStream, until Ctrl-C.",
+            ),
             flag("--list", help="List the ingests of DIR, with their ids."),
             option("--undo", metavar="ID", help="Undo an ingest, and list the ingests to run again."),
             flag("--json", help="Print JSON."),
@@ -61,12 +68,17 @@ def _ingest(
     contract_size: str | None,
     quote_rates: str | None,
     source: str | None,
+    subscribe: str | None,
     list: bool,
     undo: str | None,
     json: bool,
 ) -> None:
     from liqdata import ingest
 
+    if subscribe is not None:
+        _refuse_others(files, list=list, undo=undo)
+        _subscribe(archive, subscribe, source, json=json)
+        return
     if list or undo is not None:
         _manage(archive, files, list=list, undo=undo, json=json)
         return
@@ -91,14 +103,37 @@ def _ingest(
         raise
     except BadQuery as error:
         raise BadQuery(_as_options(str(error)), parameter=error.parameter) from None
-    if json:
-        print(_json(asdict(done)))
-    else:
-        for file, taken in done.files.items():
-            print(printable(f"{file}: {taken}"))
-        print(done)
+    _print(done, json=json)
     if done.cut_short or (done.rows and done.rows == sum(done.refused.values())):
         click.get_current_context().exit(1)
+
+
+def _print(done: Ingested, *, json: bool) -> None:
+    if json:
+        print(_json(asdict(done)))
+        return
+    for file, taken in done.files.items():
+        print(printable(f"{file}: {taken}"))
+    print(done)
+
+
+def _refuse_others(files: tuple[str, ...], *, list: bool, undo: str | None) -> None:
+    if files or list or undo is not None:
+        message = "--subscribe takes neither FILES nor --list nor --undo; allowed: --source and --json with it"
+        raise click.UsageError(message)
+
+
+def _subscribe(archive: Path, url: str, source: str | None, *, json: bool) -> None:
+    """Store the rows of a stream until SIGINT or SIGTERM."""
+    from liqdata.cli.output.collect_screen import stop_signal
+    from liqdata.messaging.stream import checked_url
+    from liqdata.messaging.subscriber import subscribe
+
+    server = checked_url(url, "subscribe")
+    with stop_signal() as enough:
+        print(f"rows of the stream go to {archive}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        done = subscribe(str(archive), server, source=source, is_over=enough.is_set)
+    _print(done, json=json)
 
 
 def _rates(text: str | None) -> dict[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,13 @@ import click
 
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import lacking, refuse
-from liqdata.cli.words import File, Number, Place, Text
+from liqdata.cli.words import File, Names, Number, Place, Text
 from liqdata.files.atomic_write import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from liqdata.scoring.card import Scorecard
 
 __all__ = ["command"]
 
@@ -25,6 +28,8 @@ def command(name: str, sentence: str) -> Command:
         click.Argument(["archive"], type=Place(), metavar="DIR"),
         click.Argument(["in_place"], required=False, metavar="[SYMBOL]"),
         option("--symbol", metavar="COIN", help="Coin.  [default: BTC]"),
+        option("--coins", type=Names(), metavar="COINS", help="Several coins, such as BTC,ETH; `all` for every coin."),
+        option("--dask", metavar="ADDRESS", help="Compute on this Dask cluster, such as tcp://10.0.0.1:8786."),
         option("--period", metavar="SPAN", help="Length of a scored period.  [default: 1h]"),
         option("--start", metavar="WHEN", help="Only periods from this instant on; earlier data is used to fit."),
         option("--end", metavar="WHEN", help="Only periods that end by this instant."),
@@ -49,20 +54,48 @@ def _score(
     archive: str | Path,
     in_place: str | None,
     symbol: str | None,
+    coins: list[str] | None,
+    dask: str | None,
     stored: bool,
     markdown: Path | None,
     png: Path | None,
     **options: Any,
 ) -> None:
-    from liqdata import open, score
-    from liqdata.calls.arguments import millis_of
-    from liqdata.scoring import text
-
+    if coins is not None and (in_place or symbol):
+        refuse("coins: a symbol is given, too; allowed: either --coins or a symbol", "coins")
     if in_place and symbol and in_place.upper() != symbol.upper():
         refuse(f"symbol: {in_place!r} and --symbol {symbol!r} differ; allowed: one symbol, given either way", "symbol")
-    coin = (in_place or symbol or "BTC").upper()
+    if png is not None and coins is not None:
+        refuse("png: several coins need several pictures; allowed: --png with one symbol", "png")
     if png is not None and find_spec("matplotlib") is None:
         lacking("--png", "matplotlib", "plot")
+    given = {name: value for name, value in options.items() if value is not None}
+    if coins is None and dask is None:
+        cards, gaps = _here(archive, (in_place or symbol or "BTC").upper(), stored=stored, options=given)
+    else:
+        named = coins or [in_place or symbol or "BTC"]
+        cards, gaps = _on_cluster(archive, named, dask, {"stored": stored, **given})
+    for coin, card in cards.items():
+        _print(card, gaps.get(coin, 0))
+    if markdown is not None:
+        with atomic_write(markdown) as unfinished:
+            unfinished.write_text("\n".join(card.to_markdown() for card in cards.values()), encoding="utf-8")
+        print(f"wrote {markdown}", file=sys.stderr)
+    if png is not None:
+        from liqdata.scoring import picture
+
+        with atomic_write(png) as unfinished:
+            picture.picture(next(iter(cards.values()))).savefig(unfinished, format="png")
+        print(f"wrote {png}", file=sys.stderr)
+
+
+def _here(
+    archive: str | Path, coin: str, *, stored: bool, options: dict[str, Any]
+) -> tuple[dict[str, Scorecard], dict[str, int]]:
+    """The card of a coin, and the number of gaps in its time."""
+    from liqdata import open, score
+    from liqdata.calls.arguments import millis_of
+
     with open(archive) as market:
         card = score(
             market.maps(coin) if stored else market,
@@ -70,20 +103,51 @@ def _score(
             bars=market.bars(coin),
             symbol=coin,
             progress=find_spec("tqdm") is not None,
-            **{name: value for name, value in options.items() if value is not None},
+            **options,
         )
         gaps = market.gaps(millis_of(card.meta["start"]), millis_of(card.meta["end"]))
+    return {coin: card}, {coin: len(gaps)}
+
+
+def _on_cluster(
+    archive: str | Path, coins: list[str], dask: str | None, options: dict[str, Any]
+) -> tuple[dict[str, Scorecard], dict[str, int]]:
+    """The cards of several coins; without a cluster they are computed in this process."""
+    from liqdata import open
+    from liqdata.calls.arguments import millis_of
+    from liqdata.cloud.objects import is_address
+    from liqdata.distributed import score
+
+    every = [coin.lower() for coin in coins] == ["all"]
+    with contextlib.ExitStack() as stack:
+        client = None
+        if dask is not None:
+            if find_spec("distributed") is None:
+                lacking("--dask", "distributed", "dask")
+            client = stack.enter_context(_client(dask))
+        cards = score(archive, None if every else coins, client=client, **options)
+    if not cards:
+        refuse("coins: no coin of the archive has enough data to be scored; allowed: a longer archive", "coins")
+    if is_address(archive):  # which this process need not download
+        return cards, {}
+    with open(archive) as market:
+        spans = {coin: (millis_of(card.meta["start"]), millis_of(card.meta["end"])) for coin, card in cards.items()}
+        return cards, {coin: len(market.gaps(*span)) for coin, span in spans.items()}
+
+
+def _client(address: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module("distributed").Client(address, set_as_default=False)
+    except (OSError, ValueError) as error:
+        refuse(f"dask: {address!r} does not answer ({error}); allowed: the address of a scheduler", "dask")
+
+
+def _print(card: Scorecard, gaps: int) -> None:
+    from liqdata.scoring import text
+
     print(card)
     print("paths and nulls:", *text.lines(card.references()), sep="\n")
-    if len(gaps):
-        print(f"{len(gaps)} gaps in this time: realised amounts there are a lower bound")
-    if markdown is not None:
-        with atomic_write(markdown) as unfinished:
-            unfinished.write_text(card.to_markdown(), encoding="utf-8")
-        print(f"wrote {markdown}", file=sys.stderr)
-    if png is not None:
-        from liqdata.scoring import picture
-
-        with atomic_write(png) as unfinished:
-            picture.picture(card).savefig(unfinished, format="png")
-        print(f"wrote {png}", file=sys.stderr)
+    if gaps:
+        print(f"{gaps} gaps in this time: realised amounts there are a lower bound")

@@ -21,6 +21,7 @@ from liqdata.cli.logs import is_json
 from liqdata.collector import check_replies, unreachable, with_hyperliquid_hint
 from liqdata.errors import BadQuery
 from liqdata.market import collected
+from liqdata.messaging.publisher import Publisher
 from liqdata.server import serve as server_of
 from liqdata.text.printable import printable
 
@@ -62,6 +63,7 @@ def collect(
     settings: str,
     once: bool,
     positions: bool = False,
+    publish: str | None = None,
     screen: bool | None = None,
 ) -> None:
     """Collect into an archive until SIGINT or SIGTERM, or until the backfill is complete.
@@ -81,6 +83,8 @@ def collect(
         Whether to stop after the backfill.
     positions : bool
         Whether to store snapshots of the positions of single accounts.
+    publish : str, optional
+        Address of the NATS server that the stored rows are published to.
     screen : bool, optional
         Whether to draw a live table. By default a table is drawn if standard output is a terminal and rich is
         installed.
@@ -92,10 +96,15 @@ def collect(
     """
     with stop_signal() as enough:
         collector = _begin(archive, exchanges, coins, settings, once=once, positions=positions)
+        publisher = None
         try:
+            if publish is not None:
+                publisher = Publisher(archive, publish)
             status = _watch(collector, enough, once=once, screen=screen)
         finally:
             collector.stop()
+            if publisher is not None:
+                publisher.close()
     if once and status is not None and not enough.is_set():
         check_replies(status)
 

@@ -210,7 +210,7 @@ def plain(answer: Any) -> Any:
         }
     if isinstance(answer, Record) and getattr(answer, "view", None) is not None:
         labels = {"units": answer.units, "view": getattr(answer, "view", None), "simulated": answer.simulated}
-        beyond = {**labels, "within": answer.within}
+        beyond = {**labels, **_priced_at(answer.meta), "within": answer.within}
         return {**answer, **{name: value for name, value in beyond.items() if value is not None}}
     return answer if isinstance(answer, dict) else list(answer)
 
@@ -219,12 +219,18 @@ def _labels(answer: Heatmap | LiquidationMap) -> dict[str, Any]:
     """The labels of an estimate, and its sums outside of what it shows."""
     labels = {"units": answer.units, "view": answer.view, "simulated": answer.meta.get("simulated")}
     found: dict[str, Any] = {name: value for name, value in labels.items() if value is not None}
+    found |= _priced_at(answer.meta)
     if answer.outside is None:
         return found
     outside = {}
     for side, usd in answer.outside.items():
         outside[side] = [_known(cell) for cell in usd.tolist()] if isinstance(usd, np.ndarray) else usd
     return {**found, "outside": outside}
+
+
+def _priced_at(meta: Mapping[str, Any]) -> dict[str, int]:
+    """The instant of the current price, if it is known."""
+    return {"priceAt": _millis(meta["price_at"])} if "price_at" in meta else {}
 
 
 def _measured(meta: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 from matplotlib.colors import Colormap, to_hex
 
 from liqdata.plot import amounts, colours, layout
-from liqdata.plot.heat import DECADES, Scale
 from liqdata.plot.marks import marked
 from liqdata.plot.view import bound_of, outside, price_of, starts, view_of_heatmap
 from liqdata.results.units import unit_in_words
@@ -20,6 +19,7 @@ from .figure import draw_marks, figure, mark_price
 
 if TYPE_CHECKING:
     from liqdata.frames.price import Course
+    from liqdata.plot.heat import Scale
     from liqdata.results.heatmap import Heatmap
 
 __all__ = ["heatmap"]
@@ -61,7 +61,7 @@ def heatmap(
         ],
     )
     if filled.any():
-        found.add_trace(_cells(grid, cells, (low, high), scale))
+        found.add_trace(_cells(grid, cells, scale, scale.ends(shown, grid.prices, (low, high))))
     if line is not None:
         found.add_trace(_candles(line) if candles and line.bars is not None else _closes(line))
     mark_price(found, grid.current_price, vertical=False)
@@ -80,14 +80,9 @@ def heatmap(
     return found
 
 
-def _cells(grid: Heatmap, cells: Any, view: tuple[float, float], scale: Scale) -> go.Heatmap:
+def _cells(grid: Heatmap, cells: Any, scale: Scale, found: colours.Peaks) -> go.Heatmap:
     """The cells; plotly has no logarithmic colour scale, so that colours are of the logarithm."""
-    inside = cells[(grid.prices >= view[0]) & (grid.prices <= view[1])]
-    inside = inside if np.isfinite(inside).any() else cells
-    top = float(np.nanmax(inside)) if scale.vmax is None else scale.vmax
-    bottom = max(float(np.nanmin(inside)), top / 10**DECADES) if scale.vmin is None else scale.vmin
-    if not bottom < top:
-        bottom, top = (top / 10.0, top) if scale.vmin is None else (bottom, bottom * 10.0)
+    bottom, _, top = found
     ends = math.log10(bottom), math.log10(top)
     ticks = [
         digit * 10.0**power
@@ -104,7 +99,7 @@ def _cells(grid: Heatmap, cells: Any, view: tuple[float, float], scale: Scale) -
         customdata=cells,
         zmin=ends[0],
         zmax=ends[1],
-        colorscale=_colours(scale.map()),
+        colorscale=_colours(scale.map(found)),
         hovertemplate="%{x} UTC<br>price %{y:,.8~r}<br>%{customdata:,.0f} USD<extra></extra>",
         colorbar={
             "title": {"text": f"{unit_in_words(grid)} per cell", "side": "right"},
@@ -118,7 +113,7 @@ def _cells(grid: Heatmap, cells: Any, view: tuple[float, float], scale: Scale) -
 
 
 def _colours(map_: Colormap) -> list[list[Any]]:
-    return [[place / 16, to_hex(map_(place / 16))] for place in range(17)]
+    return [[place / 64, to_hex(map_(place / 64))] for place in range(65)]
 
 
 def _candles(line: Course) -> go.Candlestick:

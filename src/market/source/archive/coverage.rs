@@ -1,13 +1,54 @@
 //! Coverage and gaps of an archive.
 
+use crate::archive::{Filter, OrderFold};
 use crate::engine::{self, CompleteTapes, RecordedRanges};
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::coverage_source::CoverageSource;
 use crate::market::source::view_source::ViewSource;
 use crate::market::source::view_source::view_of;
-use crate::model::{CoverageGap, Millis, TimeRange, VenueCoverage, Window};
+use crate::model::{
+    CoverageGap, FiledColumns, FiledOrders, Millis, OrderBrief, TimeRange, VenueCoverage, Window,
+};
 use std::collections::BTreeMap;
+
+/// The number of orders of each exchange and the time of the last one, in one share of the orders.
+#[derive(Default)]
+struct OrderCounts(BTreeMap<String, (u64, Millis)>);
+
+impl OrderCounts {
+    fn add(&mut self, exchange: &str, at: Millis) {
+        if let Some(count) = self.0.get_mut(exchange) {
+            *count = (count.0 + 1, count.1.max(at));
+        } else {
+            self.0.insert(exchange.to_owned(), (1, at));
+        }
+    }
+}
+
+impl OrderFold for OrderCounts {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        self.add(order.exchange, order.timestamp);
+    }
+
+    fn columns(&self) -> Option<FiledColumns> {
+        Some(FiledColumns {
+            exchange: true,
+            ..FiledColumns::default()
+        })
+    }
+
+    fn take_columns(&mut self, orders: &FiledOrders<'_>) {
+        let Some(exchanges) = &orders.exchange else {
+            return;
+        };
+        for (row, at) in orders.timestamp.iter().enumerate() {
+            if let Some(exchange) = exchanges.at(row) {
+                self.add(exchange, Millis(*at));
+            }
+        }
+    }
+}
 
 impl CoverageSource for ArchiveSource {
     fn coverage(
@@ -50,6 +91,33 @@ impl CoverageSource for ArchiveSource {
                 ..venue
             })
             .collect())
+    }
+
+    fn coverage_between(
+        &self,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        // A long read must not block queries about now.
+        let archive = &self.past.archive;
+        let known_by = self.instant(as_of)?;
+        let Some(known_by) = known_by else {
+            // The catalog counts the orders of whole days.
+            return Ok(archive.coverage(range.start, range.end)?);
+        };
+        let filter = Filter {
+            start: Some(range.start),
+            end: Some(range.end),
+            as_of: Some(known_by),
+            ..Filter::default()
+        };
+        let (shares, _) = archive.fold_orders(&filter, OrderCounts::default)?;
+        let mut counts = BTreeMap::new();
+        for (exchange, count) in shares.into_iter().flat_map(|share| share.0) {
+            let all = counts.entry(exchange).or_insert((0, Millis(i64::MIN)));
+            *all = (all.0 + count.0, all.1.max(count.1));
+        }
+        Ok(archive.coverage_of(range.start, range.end, &counts, Some(known_by))?)
     }
 
     fn count_outliers(
@@ -112,7 +180,7 @@ impl CoverageSource for ArchiveSource {
         Ok(self.back.archive.observed_from()?)
     }
 
-    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
+    fn orders_from(&self, _as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
         Ok(self.back.archive.orders_from()?)
     }
 

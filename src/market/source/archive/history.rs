@@ -1,7 +1,10 @@
 //! Reads of an archive for any time range: rows and aggregates.
 
 use crate::archive::{Archive, Filter, OrderFold};
-use crate::engine::{self, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion};
+use crate::engine::{
+    self, ArrivedOrder, CascadeQuestion, LargestOrders, LargestQuestion, ObservedTables, Timeline,
+    TimelineQuestion,
+};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::archive_reader::ArchiveReader;
@@ -13,8 +16,8 @@ use crate::market::source::market_source::MarketSource;
 use crate::market::source::view_source::ViewSource;
 use crate::market::source::view_source::view_of;
 use crate::model::{
-    Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, ObservedOpenInterest, OrderBrief,
-    PeriodLength, PositionRow, TimeRange,
+    Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, ObservedOpenInterest, Order,
+    OrderBrief, PeriodLength, PositionRow, TimeRange,
 };
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -27,6 +30,38 @@ const NAMES_LAST: Duration = Duration::from_mins(10);
 struct TimelineShare(Timeline);
 
 impl OrderFold for TimelineShare {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        self.0.take(&order);
+    }
+
+    fn columns(&self) -> Option<FiledColumns> {
+        Some(self.0.columns())
+    }
+
+    fn take_columns(&mut self, orders: &FiledOrders<'_>) {
+        self.0.take_columns(orders);
+    }
+}
+
+/// The orders in one share. Shares are read in parallel and joined afterwards.
+#[derive(Default)]
+struct ArrivedShare(Vec<ArrivedOrder>);
+
+impl OrderFold for ArrivedShare {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        self.0.push(ArrivedOrder {
+            timestamp: order.timestamp,
+            received_at: order.received_at,
+            side: order.side,
+            usd: order.value_usd.into(),
+        });
+    }
+}
+
+/// The largest orders of one share of the orders. Shares are read in parallel and joined afterwards.
+struct LargestShare(LargestOrders);
+
+impl OrderFold for LargestShare {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.take(&order);
     }
@@ -95,6 +130,34 @@ impl HistorySource for ArchiveSource {
         Ok(coins.into_iter().map(|coin| coin.symbol).collect())
     }
 
+    fn arrived_orders(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        range: TimeRange,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<ArrivedOrder>, Refusal> {
+        let filter = Filter {
+            exchange: exchange.map(str::to_owned),
+            ..self.filter(Some(coin), self.instant(as_of)?, range)?
+        };
+        let (shares, _) = self
+            .past
+            .archive
+            .fold_orders(&filter, ArrivedShare::default)?;
+        let orders = shares.into_iter().flat_map(|share| share.0);
+        let mut orders: Vec<ArrivedOrder> = orders.collect();
+        orders.sort_by_key(|order| (order.timestamp, order.received_at));
+        Ok(orders)
+    }
+
+    fn withdrawals(&self) -> Result<Vec<Millis>, Refusal> {
+        let ingests = self.past.archive.ingests()?.into_iter();
+        let mut undone: Vec<Millis> = ingests.filter_map(|ingest| ingest.undone).collect();
+        undone.sort_unstable();
+        Ok(undone)
+    }
+
     fn timeline(
         &self,
         asked: &Arc<TimelineQuestion>,
@@ -124,6 +187,30 @@ impl HistorySource for ArchiveSource {
             all.join(&share.0);
         }
         Ok(all)
+    }
+
+    fn largest(
+        &self,
+        asked: &Arc<LargestQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Order>, Refusal> {
+        let filter = Filter {
+            start: Some(asked.range.start),
+            end: Some(asked.range.end),
+            as_of: self.instant(as_of)?,
+            exchange: asked.exchange.clone(),
+            coin: asked.symbol.as_ref().map(|symbol| symbol.coin().to_owned()),
+            ..Filter::default()
+        };
+        // A long read must not block queries about now.
+        let archive = &self.past.archive;
+        let (shares, _) =
+            archive.fold_orders(&filter, || LargestShare(LargestOrders::new(asked)))?;
+        let mut all = LargestOrders::new(asked);
+        for LargestShare(share) in shares {
+            all.join(share);
+        }
+        Ok(all.orders())
     }
 
     fn cascades(

@@ -15,7 +15,8 @@ use tokio::sync::watch;
 
 use crate::archive::Archive;
 use crate::engine::{
-    CompleteTapes, Observations, ObservedTables, RecordedRanges, Timeline, TimelineQuestion, View,
+    ArrivedOrder, CompleteTapes, LargestQuestion, Observations, ObservedTables, RecordedRanges,
+    Timeline, TimelineQuestion, View,
 };
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::names::KnownNames;
@@ -30,8 +31,8 @@ use crate::market::source::replay::schedule::{ReplayPosition, ReplaySchedule};
 use crate::market::source::view_source::RequiredHistory;
 use crate::market::source::view_source::ViewSource;
 use crate::model::{
-    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, PeriodLength, PositionRow,
-    TimeRange, VenueCoverage, Window,
+    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, Order, PeriodLength,
+    PositionRow, TimeRange, VenueCoverage, Window,
 };
 
 /// Pause after a failed poll.
@@ -281,6 +282,14 @@ impl CoverageSource for ReplaySource {
         self.place.coverage(self.at(as_of)?, window)
     }
 
+    fn coverage_between(
+        &self,
+        as_of: Option<Millis>,
+        range: TimeRange,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        self.place.coverage_between(self.at(as_of)?, range)
+    }
+
     fn count_outliers(
         &self,
         as_of: Option<Millis>,
@@ -306,8 +315,8 @@ impl CoverageSource for ReplaySource {
         self.place.first_observed()
     }
 
-    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
-        self.place.orders_from()
+    fn orders_from(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
+        self.place.orders_from(self.at(as_of)?)
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
@@ -357,6 +366,29 @@ impl HistorySource for ReplaySource {
         range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal> {
         self.place.open_interest(coin, self.at(as_of)?, range)
+    }
+
+    fn arrived_orders(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        range: TimeRange,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<ArrivedOrder>, Refusal> {
+        self.place
+            .arrived_orders(coin, exchange, range, self.at(as_of)?)
+    }
+
+    fn withdrawals(&self) -> Result<Vec<Millis>, Refusal> {
+        self.place.withdrawals()
+    }
+
+    fn largest(
+        &self,
+        asked: &Arc<LargestQuestion>,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<Order>, Refusal> {
+        self.place.largest(asked, self.at(as_of)?)
     }
 
     fn timeline(

@@ -50,7 +50,7 @@ fn moving(received: &[i64]) -> (Arc<Market>, Arc<ManualClock>, Market) {
     let made = |_| driven as Arc<dyn ReplayClock>;
     let market = Market::simulated_live(
         observed(received),
-        SimulatedFeeds::default(),
+        (SimulatedFeeds::default(), Vec::new()),
         Millis(START),
         made,
         "a test",
@@ -90,11 +90,11 @@ proptest! {
             prop_assert!(now <= Millis(at));
             // The replay gives the same answer as the tables give as of that instant.
             prop_assert_eq!(
-                market.answer(&Overview, None).unwrap().reply,
-                all.answer(&Overview, Some(now)).unwrap().reply
+                market.answer(&Overview::default(), None).unwrap().reply,
+                all.answer(&Overview::default(), Some(now)).unwrap().reply
             );
             prop_assert_eq!(market.bars("BTC", None).unwrap(), all.bars("BTC", Some(now)).unwrap());
-            prop_assert!(market.answer(&Overview, Some(now.on(1))).is_err());
+            prop_assert!(market.answer(&Overview::default(), Some(now.on(1))).is_err());
             prop_assert!(market.revision().number >= revision);
             revision = market.revision().number;
             loop {

@@ -203,7 +203,7 @@ MISTAKES = {
             "timeout",
             "allowed: a number of seconds from 0.001 to 31536000",
         ),
-        ('client.coins(range="2h")', "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
+        ('client.coins(range="2h")', "BadQuery", "range", '"1M", "30d", "3M", "6M" or "1y"'),
         ("client.coins(limit=0)", "BadQuery", "limit", "allowed: a whole number from 1 to 200"),
         ('client.orders("NOPEUSDT")', "BadQuery", "symbol", 'did you mean "DOGEUSDT"?'),
         ('client.orders(exchange="bnance")', "BadQuery", "exchange", 'did you mean "binance"?'),
@@ -245,7 +245,7 @@ MISTAKES = {
         ("client.cascade()", "AttributeError", None, "did you mean 'cascades'?"),
         ('client.heatmaps("BTC")', "AttributeError", None, "did you mean 'heatmap'?"),
         ("service.exchange()", "AttributeError", None, "did you mean 'exchanges'?"),
-        ('wait(service.coins(range="2h"))', "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
+        ('wait(service.coins(range="2h"))', "BadQuery", "range", '"1M", "30d", "3M", "6M" or "1y"'),
         ('wait(service.heatmap("NOPE"))', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         (
             'wait(service.history("BTC", by="venue"))',

@@ -262,8 +262,7 @@ MISTAKES = {
             "start",
             "the time range is after the newest observation, 2026-06-01T00:00:00Z",
         ),
-        ('market.coverage("7d")', "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
-        ("market.coverage(range=None)", "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
+        ('market.coverage("8d")', "BadQuery", "range", '"1M", "30d", "3M", "6M" or "1y"'),
         (
             'market.coverage("24h", as_of="2030-01-01")',
             "BadQuery",
@@ -366,7 +365,7 @@ MISTAKES = {
             "does not announce positions; allowed: what GET /api lists",
         ),
         ('market.liqmap("BTC", source="position")', "BadQuery", "source", 'allowed: "estimate" or "positions"'),
-        ('market.undercount("2h")', "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
+        ('market.undercount("2h")', "BadQuery", "range", '"1M", "30d", "3M", "6M" or "1y"'),
         ("market.undercount(range=24)", "BadQuery", "range", "24 is of type int, not text"),
         (
             'market.undercount(as_of="yesterday")',

@@ -1,0 +1,1 @@
+"""Download of public historical data into an archive."""
