@@ -132,7 +132,7 @@ def peaks_of(matrix: npt.NDArray[np.float64], prices: npt.NDArray[np.float64], l
     Parameters
     ----------
     matrix : numpy.ndarray
-        Amounts, shape (P, T); NaN where unknown.
+        Amounts, shape (P, T); NaN or infinite where unknown.
     prices : numpy.ndarray
         Prices of the rows, shape (P,).
     low, high : float
@@ -151,6 +151,7 @@ def peaks_of(matrix: npt.NDArray[np.float64], prices: npt.NDArray[np.float64], l
     Peaks(floor=676.0, knee=8200.0, top=8280.0)
     """
     seen = matrix[(prices >= low) & (prices <= high)]
+    seen = np.where(np.isfinite(seen), seen, np.nan)
     if not seen.size:
         return Peaks(1.0, 5.0, 10.0)
     together = -(-len(seen) // _ROWS)

@@ -365,7 +365,7 @@ MISTAKES = {
             "does not announce positions; allowed: what GET /api lists",
         ),
         ('market.liqmap("BTC", source="position")', "BadQuery", "source", 'allowed: "estimate" or "positions"'),
-        ('market.undercount("2h")', "BadQuery", "range", '"1M", "30d", "3M", "6M" or "1y"'),
+        ('market.undercount("2h")', "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
         ("market.undercount(range=24)", "BadQuery", "range", "24 is of type int, not text"),
         (
             'market.undercount(as_of="yesterday")',
