@@ -249,14 +249,14 @@ def test_seven_tabs_share_one_stream(browser, seen):
             seen.watch(page)
             page.goto(f"{server.url}/#min_usd=0&coin=all")
         for page in pages:
-            page.wait_for_selector("[data-liqdata-state=live]", timeout=40_000)
+            page.wait_for_selector("[data-liqdata-state=live]", state="attached", timeout=120_000)
         metrics = context.request.get(f"{server.url}/metrics").text()
         found = re.search(r"^liqdata_streams(?:\{[^}]*\})? (\d+)", metrics, re.MULTILINE)
         assert found is None or int(found[1]) == 1
         # The tab that reads leaves; another takes its place.
         pages[0].close()
         for page in pages[1:]:
-            page.wait_for_selector("[data-liqdata-state=live]", timeout=40_000)
+            page.wait_for_selector("[data-liqdata-state=live]", state="attached", timeout=120_000)
         context.close()
 
 
