@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::engine::TableFault;
-use crate::engine::observations::table_checks::TableRow;
+use crate::engine::observations::table_checks::{ReadNames, TableRow};
 use crate::model::{Bar, Millis, ObservedBar};
 
 /// Sorts bars per coin and infers missing lengths.
@@ -12,12 +12,14 @@ use crate::model::{Bar, Millis, ObservedBar};
 /// smallest of them. Lengths must be whole minutes.
 pub fn bars_by_coin(rows: Vec<ObservedBar>) -> Result<BTreeMap<String, Vec<Bar>>, TableFault> {
     let mut by_coin: BTreeMap<String, Vec<(usize, ObservedBar)>> = BTreeMap::new();
+    let mut names = ReadNames::default();
     for (row, bar) in rows.into_iter().enumerate() {
-        let bar = TableRow::of_bars(row).bar(bar)?;
-        by_coin
-            .entry(bar.symbol.clone())
-            .or_default()
-            .push((row, bar));
+        let bar = TableRow::of_bars(row).bar(bar, &mut names)?;
+        if let Some(bars) = by_coin.get_mut(&bar.symbol) {
+            bars.push((row, bar));
+        } else {
+            by_coin.insert(bar.symbol.clone(), vec![(row, bar)]);
+        }
     }
     by_coin
         .into_iter()

@@ -11,6 +11,7 @@ use crate::engine::observations::coin_history::CoinHistory;
 use crate::engine::observations::open_interest_series::{
     OpenInterestSeries, open_interest_by_coin,
 };
+use crate::engine::observations::open_interest_units::{OpenInterestUnit, in_base_units_of};
 use crate::engine::observations::period_liquidations::liquidations_by_coin;
 use crate::engine::observations::table_checks::TableRow;
 use crate::engine::{BarSources, RecordedRanges, Ring, TableFault};
@@ -73,6 +74,33 @@ impl Observations {
         open_interest: Vec<ObservedOpenInterest>,
         now: Option<Millis>,
     ) -> Result<Self, TableFault> {
+        Self::of(orders, bars, |_| Ok(open_interest), now)
+    }
+
+    /// As [`new`](Self::new), with open interest in `unit`, which is converted at the prices of `bars`.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new) and [`in_base_units`](crate::engine::in_base_units).
+    pub fn in_unit(
+        orders: Vec<ObservedOrder>,
+        bars: Vec<ObservedBar>,
+        open_interest: Vec<ObservedOpenInterest>,
+        unit: OpenInterestUnit,
+        now: Option<Millis>,
+    ) -> Result<Self, TableFault> {
+        let converted = |bars: &_| in_base_units_of(open_interest, unit, bars);
+        Self::of(orders, bars, converted, now)
+    }
+
+    fn of(
+        orders: Vec<ObservedOrder>,
+        bars: Vec<ObservedBar>,
+        open_interest: impl FnOnce(
+            &BTreeMap<String, Vec<Bar>>,
+        ) -> Result<Vec<ObservedOpenInterest>, TableFault>,
+        now: Option<Millis>,
+    ) -> Result<Self, TableFault> {
         let mut ring = Ring::default();
         let (mut first_order, mut last_order): (Option<Millis>, _) = (None, None);
         let mut given = Listings::default();
@@ -103,7 +131,7 @@ impl Observations {
             ring.load(pair, &(&observed).into());
         }
         let bars = bars_by_coin(bars)?;
-        let mut open_interest = open_interest_by_coin(open_interest)?;
+        let mut open_interest = open_interest_by_coin(open_interest(&bars)?)?;
 
         let last_bar = bars
             .values()

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::engine::TableFault;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::engine::observations::excursions::{Excursions, without};
-use crate::engine::observations::table_checks::TableRow;
+use crate::engine::observations::table_checks::{ReadNames, TableRow};
 use crate::model::{Bar, Millis, ObservedOpenInterest};
 
 /// Maximum age of an open interest reading in a sum, in milliseconds.
@@ -400,12 +400,14 @@ pub fn open_interest_by_coin(
     rows: Vec<ObservedOpenInterest>,
 ) -> Result<BTreeMap<String, OpenInterestSeries>, TableFault> {
     let mut by_coin: BTreeMap<String, Vec<(usize, ObservedOpenInterest)>> = BTreeMap::new();
+    let mut names = ReadNames::default();
     for (row, reading) in rows.into_iter().enumerate() {
-        let reading = TableRow::of_open_interest(row).reading(reading)?;
-        by_coin
-            .entry(reading.symbol.clone())
-            .or_default()
-            .push((row, reading));
+        let reading = TableRow::of_open_interest(row).reading(reading, &mut names)?;
+        if let Some(readings) = by_coin.get_mut(&reading.symbol) {
+            readings.push((row, reading));
+        } else {
+            by_coin.insert(reading.symbol.clone(), vec![(row, reading)]);
+        }
     }
     by_coin
         .into_iter()

@@ -10,7 +10,7 @@ use crate::engine::TableFault;
 use crate::engine::observations::bar_intervals::bars_by_coin;
 use crate::engine::observations::durations::days;
 use crate::engine::observations::excursions::Excursions;
-use crate::engine::observations::table_checks::{TableRow, shown};
+use crate::engine::observations::table_checks::{ReadNames, TableRow, shown};
 use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest};
 
 /// The unit of an open interest table.
@@ -68,6 +68,18 @@ pub fn in_base_units(
     unit: OpenInterestUnit,
     bars: Vec<ObservedBar>,
 ) -> Result<Vec<ObservedOpenInterest>, TableFault> {
+    if readings.is_empty() {
+        return Ok(Vec::new());
+    }
+    in_base_units_of(readings, unit, &bars_by_coin(bars)?)
+}
+
+/// As [`in_base_units`], with bars that are sorted already.
+pub fn in_base_units_of(
+    readings: Vec<ObservedOpenInterest>,
+    unit: OpenInterestUnit,
+    bars: &BTreeMap<String, Vec<Bar>>,
+) -> Result<Vec<ObservedOpenInterest>, TableFault> {
     let made = converted(readings, unit, bars, &mut |(fault, _)| Err(fault))?;
     Ok(made.into_iter().flatten().collect())
 }
@@ -82,8 +94,12 @@ pub fn each_in_base_units(
     unit: OpenInterestUnit,
     bars: Vec<ObservedBar>,
 ) -> Result<Vec<Result<ObservedOpenInterest, NotInCoins>>, TableFault> {
+    if readings.is_empty() {
+        return Ok(Vec::new());
+    }
+    let bars = bars_by_coin(bars)?;
     let mut refused: BTreeMap<usize, NotInCoins> = BTreeMap::new();
-    let made = converted(readings, unit, bars, &mut |(fault, of_kind)| {
+    let made = converted(readings, unit, &bars, &mut |(fault, of_kind)| {
         refused.insert(fault.row, of_kind(fault.message));
         Ok(())
     })?;
@@ -104,30 +120,35 @@ type RefusedReading = (TableFault, fn(String) -> NotInCoins);
 fn converted(
     readings: Vec<ObservedOpenInterest>,
     unit: OpenInterestUnit,
-    bars: Vec<ObservedBar>,
+    bars: &BTreeMap<String, Vec<Bar>>,
     refuse: &mut dyn FnMut(RefusedReading) -> Result<(), TableFault>,
 ) -> Result<Vec<Option<ObservedOpenInterest>>, TableFault> {
-    if readings.is_empty() {
-        return Ok(Vec::new());
-    }
-    let markets: BTreeMap<String, CoinMarket> = bars_by_coin(bars)?
-        .into_iter()
-        .map(|(coin, bars)| (coin, CoinMarket::of(bars)))
+    let markets: BTreeMap<String, CoinMarket<'_>> = bars
+        .iter()
+        .map(|(coin, bars)| (coin.clone(), CoinMarket::of(bars)))
         .collect();
+    let mut names = ReadNames::default();
     let mut priced: BTreeMap<String, BTreeMap<Option<String>, Vec<PricedReading>>> =
         BTreeMap::new();
     let mut made = Vec::with_capacity(readings.len());
     for (row, reading) in readings.into_iter().enumerate() {
         let given = reading.open_interest;
-        match in_base(row, reading, unit, &markets) {
+        match in_base(row, reading, unit, &markets, &mut names) {
             Ok((reading, price)) => {
                 let market = markets.get(&reading.symbol);
                 if let Some(price) = price
                     && market.is_some_and(|market| market.volume_per_day > 0.0)
                 {
-                    let venues = priced.entry(reading.symbol.clone()).or_default();
-                    let readings = venues.entry(reading.exchange.clone()).or_default();
-                    readings.push(PricedReading { row, given, price });
+                    let priced_reading = PricedReading { row, given, price };
+                    let known = priced.get_mut(&reading.symbol);
+                    if let Some(readings) =
+                        known.and_then(|venues| venues.get_mut(&reading.exchange))
+                    {
+                        readings.push(priced_reading);
+                    } else {
+                        let venues = priced.entry(reading.symbol.clone()).or_default();
+                        venues.insert(reading.exchange.clone(), vec![priced_reading]);
+                    }
                 }
                 made.push(Some(reading));
             }
@@ -152,13 +173,14 @@ fn in_base(
     row: usize,
     reading: ObservedOpenInterest,
     unit: OpenInterestUnit,
-    markets: &BTreeMap<String, CoinMarket>,
+    markets: &BTreeMap<String, CoinMarket<'_>>,
+    names: &mut ReadNames,
 ) -> Result<(ObservedOpenInterest, Option<f64>), RefusedReading> {
     let place = TableRow::of_open_interest(row);
     let given = reading.open_interest;
     let no_amount = |fault| -> RefusedReading { (fault, NotInCoins::NoAmount) };
     place.amount(unit.column(), given).map_err(no_amount)?;
-    let mut reading = place.reading(reading).map_err(no_amount)?;
+    let mut reading = place.reading(reading, names).map_err(no_amount)?;
     let price = markets
         .get(&reading.symbol)
         .ok_or(NoPrice::NoBars)
@@ -219,8 +241,8 @@ impl PricedReading {
 }
 
 /// Bars and daily volume of a coin.
-struct CoinMarket {
-    bars: Vec<Bar>,
+struct CoinMarket<'a> {
+    bars: &'a [Bar],
     /// Indexes of the bars that left the price level, each with the instant until which the bar is unjudged or an
     /// outlier.
     in_doubt: BTreeMap<usize, Millis>,
@@ -228,12 +250,12 @@ struct CoinMarket {
     most: f64,
 }
 
-impl CoinMarket {
-    fn of(bars: Vec<Bar>) -> Self {
+impl<'a> CoinMarket<'a> {
+    fn of(bars: &'a [Bar]) -> Self {
         let length = days(bars.iter().map(|bar| bar.interval).sum());
         let volume: f64 = bars.iter().map(|bar| bar.volume).sum();
         Self {
-            in_doubt: Excursions::of_bars(&bars).in_doubt().collect(),
+            in_doubt: Excursions::of_bars(bars).in_doubt().collect(),
             bars,
             volume_per_day: if length > 0.0 { volume / length } else { 0.0 },
             most: if length < 1.0 { MOST_OF_LITTLE } else { MOST },

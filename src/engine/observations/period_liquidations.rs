@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::engine::TableFault;
-use crate::engine::observations::table_checks::{TableRow, shown};
+use crate::engine::observations::table_checks::{ReadNames, TableRow, shown};
 use crate::model::{Bar, Millis, ObservedLiquidations};
 
 /// Maximum ratio of liquidated to traded USD in one period. It exceeds 1, because bars may cover one exchange, and
@@ -128,8 +128,9 @@ pub fn liquidations_by_coin(
     rows: Vec<ObservedLiquidations>,
 ) -> Result<BTreeMap<String, (PeriodLiquidations, Vec<usize>)>, TableFault> {
     let mut by_coin: BTreeMap<String, Vec<(usize, ObservedLiquidations)>> = BTreeMap::new();
+    let mut names = ReadNames::default();
     for (row, period) in rows.into_iter().enumerate() {
-        let period = TableRow::of_liquidations(row).liquidations(period)?;
+        let period = TableRow::of_liquidations(row).liquidations(period, &mut names)?;
         let periods = by_coin.entry(period.symbol.clone()).or_default();
         periods.push((row, period));
     }

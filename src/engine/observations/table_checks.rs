@@ -1,5 +1,7 @@
 //! Row checks of input tables.
 
+use std::collections::HashMap;
+
 use rust_decimal::Decimal;
 
 use crate::model::{
@@ -38,6 +40,27 @@ pub fn shown(value: f64) -> String {
     } else {
         format!("{value:.2e}")
     }
+}
+
+/// The names of a table that have been read, by their text: each is read once, however many rows have it.
+#[derive(Default)]
+pub struct ReadNames {
+    coins: HashMap<String, String>,
+    exchanges: HashMap<String, String>,
+}
+
+/// The name for `text`, which `read` finds at the first row that has it.
+fn once<E>(
+    names: &mut HashMap<String, String>,
+    text: &str,
+    read: impl FnOnce() -> Result<String, E>,
+) -> Result<String, E> {
+    if let Some(name) = names.get(text) {
+        return Ok(name.clone());
+    }
+    let name = read()?;
+    names.insert(text.to_owned(), name.clone());
+    Ok(name)
 }
 
 /// A row of a table, to which faults refer.
@@ -197,8 +220,11 @@ impl TableRow {
     pub fn liquidations(
         self,
         mut period: ObservedLiquidations,
+        names: &mut ReadNames,
     ) -> Result<ObservedLiquidations, TableFault> {
-        period.symbol = self.coin(&period.symbol)?;
+        period.symbol = once(&mut names.coins, &period.symbol, || {
+            self.coin(&period.symbol)
+        })?;
         self.interval(period.interval)?;
         self.amount("long_usd", period.long_usd)?;
         self.amount("short_usd", period.short_usd)?;
@@ -231,8 +257,12 @@ impl TableRow {
     }
 
     /// Checks and normalises a bar.
-    pub fn bar(self, mut bar: ObservedBar) -> Result<ObservedBar, TableFault> {
-        bar.symbol = self.coin(&bar.symbol)?;
+    pub fn bar(
+        self,
+        mut bar: ObservedBar,
+        names: &mut ReadNames,
+    ) -> Result<ObservedBar, TableFault> {
+        bar.symbol = once(&mut names.coins, &bar.symbol, || self.coin(&bar.symbol))?;
         self.interval(bar.interval)?;
         self.close_of(&bar)?;
         let ObservedBar {
@@ -267,10 +297,13 @@ impl TableRow {
     pub fn reading(
         self,
         mut reading: ObservedOpenInterest,
+        names: &mut ReadNames,
     ) -> Result<ObservedOpenInterest, TableFault> {
-        reading.symbol = self.coin(&reading.symbol)?;
+        reading.symbol = once(&mut names.coins, &reading.symbol, || {
+            self.coin(&reading.symbol)
+        })?;
         if let Some(exchange) = &mut reading.exchange {
-            *exchange = self.exchange(exchange)?;
+            *exchange = once(&mut names.exchanges, exchange, || self.exchange(exchange))?;
         }
         self.amount("open_interest", reading.open_interest)?;
         Ok(reading)

@@ -137,15 +137,15 @@ fn observations(
     observed: ObservedMarket,
     now: Option<Millis>,
 ) -> Result<engine::Observations, engine::TableFault> {
-    let known = if observed.open_interest.is_empty() {
-        Vec::new()
-    } else {
-        observed.bars.clone()
-    };
-    let unit = unit_of(observed.in_usd);
-    let open_interest = engine::in_base_units(observed.open_interest, unit, known)?;
-    let made = engine::Observations::new(observed.orders, observed.bars, open_interest, now)?;
-    made.with_liquidations(observed.liquidations)
+    let ObservedMarket {
+        orders,
+        bars,
+        open_interest,
+        in_usd,
+        liquidations,
+    } = observed;
+    let made = engine::Observations::in_unit(orders, bars, open_interest, unit_of(in_usd), now)?;
+    made.with_liquidations(liquidations)
 }
 
 /// Creates the exception for a table that a market cannot use.
