@@ -21,7 +21,7 @@ from liqdata.errors import ArchiveError
 
 START = NOW - 40 * DAY
 RECORDS = ("ingested.jsonl", "finished.jsonl")
-KILLS = 200 if os.environ.get("LIQDATA_SOAK") else 12
+KILLS = 200 if os.environ.get("LIQDATA_SOAK") else 5
 SECRET = "years of work\n"  # noqa: S105 - of a file of the user's
 
 

@@ -213,7 +213,7 @@ SOAK = bool(os.environ.get("LIQDATA_SOAK"))
 COINS = (("BTC", 1), ("PEPE", 2))
 WINDOWS = (
     ("12h", 15 * MINUTE),
-    ("24h", 5 * MINUTE),
+    ("24h", 5 * MINUTE if SOAK else 10 * MINUTE),
     ("24h", 15 * MINUTE),
     ("3d", 30 * MINUTE),
     ("7d", HOUR),

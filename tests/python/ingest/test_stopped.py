@@ -69,7 +69,7 @@ def test_each_ingest_is_on_record_with_its_source(tmp_path, folder):
     assert (tmp_path / "kept" / "ingested.jsonl").read_bytes() == (folder / "ingested.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize("looks", [1, 45, 60, 90])
+@pytest.mark.parametrize("looks", [1, 60])
 def test_ctrl_c_ends_an_ingest_and_the_next_one_completes_it(folder, month, looks):
     process, reached = stopped(folder, month, looks)
     assert reached
@@ -98,13 +98,13 @@ def stored_orders(folder):
 
 @pytest.mark.parametrize("form", ["table", "csv", "parquet"])
 def test_the_stored_part_of_an_interrupted_ingest_is_recorded_and_covered(tmp_path, folder, form):
-    rows = 600_000
+    rows = 320_000
     at = [START + place * 4000 for place in range(rows)]
     columns = {"timestamp": at, "exchange": ["okx"] * rows, "symbol": ["BTCUSDT"] * rows, "side": ["LONG"] * rows}
     columns |= {name: [1.0] * rows for name in ("price", "qty", "value_usd")}
 
     def enough(done, _):
-        if done > 560_000:
+        if done > 300_000:
             raise KeyboardInterrupt
 
     given, files = {"orders": columns}, []
@@ -118,7 +118,7 @@ def test_the_stored_part_of_an_interrupted_ingest_is_recorded_and_covered(tmp_pa
     with pytest.raises(KeyboardInterrupt) as raised:
         liqdata.ingest(folder, *files, **given, progress=enough)
     stored = stored_orders(folder)
-    assert 250_000 <= stored <= 560_000
+    assert 200_000 <= stored <= 300_000
     (note,) = raised.value.__notes__
     assert f"{stored:,} new" in note
 
