@@ -30,7 +30,7 @@ def study(market, at):
 
 table = study(market, hours)
 print(f"{len(table)} rows: {table['coin'].nunique()} coins, {table['at'].nunique()} hours")
-table.tail(4).round(3)
+table.tail(4)
 
 # %% [markdown]
 # For your own data, `market = liqdata.open("archive")` after `liqdata.fetch("archive", coins=["BTC", "ETH"],

@@ -135,7 +135,7 @@ def features_of(table: Any) -> list[LiquidationFeatures]:
 def _plain(data: Table, name: str) -> list[Any]:
     """The cells of a column: instants as epoch milliseconds, missing numbers as ``None``."""
     if name in _INSTANTS:
-        return data.instants(name).tolist()
+        return list(data.instants(name).tolist())
     cells = data.cells(name)
     plain = cells.tolist() if hasattr(cells, "tolist") else list(cells)
     return [None if isinstance(cell, float) and isnan(cell) else cell for cell in plain]
