@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["alphalens-reloaded==0.5.1", "pandas"]
+# dependencies = ["alphalens-reloaded==0.5.1", "pandas==3.1.1"]
 # ///
 """alphalens: a feature as a factor at the instant of its decision, and what one wrong hour does."""
 

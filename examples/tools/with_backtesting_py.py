@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["backtesting==0.6.6", "pandas"]
+# dependencies = ["backtesting==0.6.6", "pandas==3.1.1"]
 # ///
 """backtesting.py: features as columns of its data, and what one wrong hour does."""
 

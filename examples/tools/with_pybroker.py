@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["lib-pybroker==2.0.2", "pandas"]
+# dependencies = ["lib-pybroker==2.0.2", "pandas==3.1.1"]
 # ///
 """pybroker: features as registered columns, and what one wrong hour does."""
 
