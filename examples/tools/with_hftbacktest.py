@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["hftbacktest==2.4.4", "pandas"]
+# dependencies = ["hftbacktest==2.4.4", "pandas==3.1.1"]
 # ///
 """hftbacktest: features as two arrays, and a binary search at each step."""
 
