@@ -220,7 +220,7 @@ assert [gap.lost for gap in follower.gaps] == [False, False]
 line(
     "nautilus_trader",
     "catalogs give back orders and features; `on_bar` sees the features of its own instant in 648 of 648 bars, and in "
-    "none if they were added after the bars; a cut connection is told, every order comes once",
+    "none if they were added after the bars; a cut connection is reported, every order comes once",
     "`liqdata.nautilus.add_to_engine(engine, features=rows)`",
     "nautilus_trader",
 )

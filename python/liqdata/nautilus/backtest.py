@@ -100,8 +100,8 @@ def add_to_engine(
     -----
     A strategy receives them in ``on_data`` after
     ``subscribe_data(DataType(LiquidationFeatures, metadata={"coin": "BTC"}), client_id=ClientId("LIQDATA"))``; with
-    ``{"coin": None}`` those of all coins. Without metadata nautilus_trader subscribes to every type whose name begins
-    so: ``Liquidation`` would bring ``LiquidationFeatures`` too.
+    ``{"coin": None}`` those of all coins. Without metadata nautilus_trader subscribes to all types with names that
+    begin so: ``Liquidation`` would bring ``LiquidationFeatures`` too.
 
     Examples
     --------

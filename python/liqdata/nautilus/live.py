@@ -59,7 +59,7 @@ class LiqdataDataClient(LiveDataClient):  # type: ignore[misc]
     """The orders of a service as :class:`Liquidation`, and lost connections as :class:`LiquidationGap`.
 
     One stream serves all subscriptions. It begins with the first of them, continues after the last order when a
-    connection breaks, and tells each loss once. :class:`LiqdataLiveDataClientFactory` makes the client.
+    connection breaks, and reports each loss once. :class:`LiqdataLiveDataClientFactory` makes the client.
     """
 
     def __init__(  # noqa: PLR0917 - as nautilus_trader calls it
@@ -79,7 +79,7 @@ class LiqdataDataClient(LiveDataClient):  # type: ignore[misc]
         self._stream: AsyncOrderStream[Any] | None = None
 
     async def _connect(self) -> None:
-        # A lost connection is told at once: the attempts are made here.
+        # A lost connection is reported at once: the attempts are made here.
         self._service = AsyncClient(self._settings.url, token=self._settings.token, retries=0)
 
     async def _disconnect(self) -> None:
@@ -102,15 +102,15 @@ class LiqdataDataClient(LiveDataClient):  # type: ignore[misc]
         """Keep the stream for the other subscriptions."""
 
     async def _follow(self, stream: AsyncOrderStream[Any]) -> None:
-        since, told = self._clock.timestamp_ns(), False
+        since, reported = self._clock.timestamp_ns(), False
         while stream is self._stream:
             try:
                 row = await anext(stream, None)
             except LiqdataError as error:
                 lost = isinstance(error, UnexpectedReply) or getattr(error, "status", None) == _GONE
-                if lost or not told:
-                    self._tell(since, str(error), lost=lost)
-                    told = not lost
+                if lost or not reported:
+                    self._report(since, str(error), lost=lost)
+                    reported = not lost
                 if isinstance(error, NoAnswer | Refused) and not lost:
                     await asyncio.sleep(_PAUSE)
                 elif not lost:
@@ -118,10 +118,10 @@ class LiqdataDataClient(LiveDataClient):  # type: ignore[misc]
                 continue
             if row is None:
                 return
-            since, told = self._clock.timestamp_ns(), False
+            since, reported = self._clock.timestamp_ns(), False
             self._handle_data(wrapped(order_of(row, since)))
 
-    def _tell(self, since: int, reason: str, *, lost: bool) -> None:
+    def _report(self, since: int, reason: str, *, lost: bool) -> None:
         self._log.warning(reason)
         gap = LiquidationGap(ts_event=since, ts_init=self._clock.timestamp_ns(), lost=lost, reason=reason)
         self._handle_data(wrapped(gap))
