@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: orders of four coins as an exact table, and the line that a script prints."""
+"""What the scripts of this folder share: orders, bars with features, and the line that a script prints."""
 
 from decimal import Decimal
 from importlib.metadata import version
@@ -31,6 +31,19 @@ def some(column, step=30) -> list[Decimal]:
 def total(rows, name="value_usd") -> Decimal:
     """Return the exact sum of a column of rows."""
     return sum((row[name] for row in rows), Decimal(0))
+
+
+def hours(*coins: str):
+    """Return bars of 27 days of hours as a frame, labelled by their open, with what was known at their close."""
+    import pandas as pd
+
+    market = liqdata.demo()
+    frames = []
+    for coin in coins:
+        bars = market.bars(coin, interval="1h", start="-27d")
+        features = market.features(coin, bars, windows=["1h"], within=[1]).to_pandas().drop(columns="coin")
+        frames.append(bars.to_pandas().merge(features, left_on="timestamp", right_on="bar_open"))
+    return pd.concat(frames, ignore_index=True)
 
 
 def line(program: str, works: str, needed: str, package: str | None = None) -> None:

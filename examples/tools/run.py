@@ -6,6 +6,7 @@ program. ``--write`` writes these lines into the pages; without it a line that a
 """
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -20,11 +21,17 @@ OTHERS = ROOT / "docs" / "how-to" / "tools.md"
 LIMIT = 15 * 60
 
 
+def interpreter(script: Path) -> str:
+    """Return this Python, or the version that a script needs if this one is older."""
+    needed = re.search(r'requires-python = ">=(3\.(\d+))"', script.read_text(encoding="utf-8"))
+    return needed[1] if needed and int(needed[2]) > sys.version_info[1] else sys.executable
+
+
 def run(script: Path) -> tuple[list[str], str]:
     """Run a script in its environment. Return its lines, and what went wrong, or nothing."""
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     own = [part for package in needed for part in ("--with", package)]
-    uv = [sys.executable, "-m", "uv", "run", "--quiet", "--no-project", "--python", sys.executable]
+    uv = [sys.executable, "-m", "uv", "run", "--quiet", "--no-project", "--python", interpreter(script)]
     settings = {
         "PYTHONPATH": str(ROOT / "python"),
         "PYTHONWARNINGS": "ignore",

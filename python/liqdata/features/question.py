@@ -86,7 +86,7 @@ def question(source: LocalSource, given: Mapping[str, Any]) -> FeatureQuestion:
         given["range"],
         None if given["model"] is None else native(given["model"]),
         given["exchange"],
-        _latency(given["latency"]),
+        latency_of(given["latency"]),
         None,
     )
     return found._replace(columns=_columns(given["columns"], found.names))
@@ -140,7 +140,8 @@ def _move(percent: Any) -> tuple[str, float]:
     return f"{found:g}", found
 
 
-def _latency(latency: Any) -> int:
+def latency_of(latency: Any) -> int:
+    """The milliseconds of a duration that is not negative."""
     found = _milliseconds(latency)
     if found is None or found < 0:
         _refuse("latency", latency, 'a duration from 0 on, such as "5m", a timedelta, or milliseconds')

@@ -36,6 +36,7 @@ MODULES = [
             "distributed",
             "errors",
             "feeds",
+            "freqtrade",
             "live",
             "margin",
             "plot",

@@ -18,8 +18,8 @@ import liqdata
 
 FOLDER = Path(__file__).parents[3] / "docs" / "reference" / "python"
 MODULES = [
-    *("alerts", "archive", "collector", "distributed", "errors", "features", "feeds", "margin", "plot", "scoring"),
-    *("server", "stream", "symbols", "types", "vendors"),
+    *("alerts", "archive", "collector", "distributed", "errors", "features", "feeds", "freqtrade", "margin", "plot"),
+    *("scoring", "server", "stream", "symbols", "types", "vendors"),
 ]
 GIVEN = {  # what methods of public classes return and the package does not name
     "liqdata.walk": ["OrderIterator", "AsyncOrderIterator"],
