@@ -254,6 +254,8 @@ fn parameter(parameter: &Parameter, extensions: bool) -> Value {
         "name": parameter.name,
         "in": "query",
         "required": false,
+        // A value is one text. Otherwise generators of Java take alternatives for objects.
+        "explode": false,
         "schema": schema,
         "description": format!("{} Allowed: {}.", sentence(parameter.meaning), parameter.allowed()),
         "x-extension": extensions,
