@@ -264,7 +264,7 @@ fn parameter(parameter: &Parameter, extensions: bool) -> Value {
 
 /// Adds a default to a schema; if there are alternatives, to the one of its type.
 ///
-/// A default beside alternatives makes generators write Go that does not compile.
+/// A default next to alternatives makes generators write Go that does not compile.
 fn add_default(schema: &mut Value, default: &Value) {
     let kind = if default.is_number() {
         "integer"

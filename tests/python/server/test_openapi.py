@@ -208,7 +208,7 @@ def test_a_generated_client_gets_wide_numbers_typed_constants_and_named_types(de
             assert one.get("format") == "int64" or "enum" in one or one["maximum"] < 2**31, one
         if "number" in one.get("type", ()):
             assert one["format"] == "double", one
-        # A default beside alternatives becomes Go that does not compile.
+        # A default next to alternatives becomes Go that does not compile.
         assert not {"anyOf", "default"} <= set(one), one
         assert "const" not in one or one["type"] in ("boolean", "string")
     for _, get in queries(description):
