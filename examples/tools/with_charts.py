@@ -2,6 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = [
 #     "altair==6.3.0", "vl-convert-python==1.9.0.post1", "pandas==3.1.1", "pyarrow==26.0.1", "plotly==7.1.0",
+#     "matplotlib==3.11.2",
 #     "bokeh==3.9.2", "great-tables==1.1.0",
 # ]
 # ///
@@ -39,7 +40,8 @@ line("altair", "charts of floats; exact columns are no JSON", "`rows.to_pandas()
 picture = px.scatter(frame, x="timestamp", y="value_usd", color="exchange")
 assert sorted(value for trace in picture.data for value in trace.y) == sorted(right)
 assert len(picture.to_json()) > 1000
-line("plotly", "charts of frames; `heatmap.plotly()` of its own", "`rows.to_pandas()`", "plotly")
+assert len(market.heatmap("BTC", "12h").plot(backend="plotly").to_json()) > 1000
+line("plotly", 'charts of frames; `heatmap.plot(backend="plotly")` of its own', "`rows.to_pandas()`", "plotly")
 
 drawn = figure(x_axis_type="datetime")
 drawn.scatter("timestamp", "value_usd", source=frame.assign(timestamp=frame["timestamp"].dt.tz_localize(None)))

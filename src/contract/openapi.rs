@@ -111,24 +111,28 @@ pub fn openapi(
     document
 }
 
-/// Adds what generated clients need: the size of integers, and the types of constants.
+/// Adds what generated clients need: the sizes of numbers, and the types of constants.
 ///
-/// Generators use 32 bits for an integer without a format, and instants need more.
+/// Generators use 32 bits for a number without a format. Instants and amounts need more.
 fn complete(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(complete),
         Value::Object(members) => {
-            let is_integer = members.get("type").is_some_and(|kind| {
-                kind == "integer"
-                    || kind
-                        .as_array()
-                        .is_some_and(|kinds| kinds.iter().any(|kind| kind == "integer"))
-            });
+            let is = |name: &str| {
+                members.get("type").is_some_and(|kind| {
+                    let kinds = kind.as_array();
+                    kind == name || kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == name))
+                })
+            };
+            let (is_integer, is_number) = (is("integer"), is("number"));
             let most = members.get("maximum").and_then(Value::as_i64);
             let is_short = most.is_some_and(|most| i32::try_from(most).is_ok())
                 || members.contains_key("enum");
             if is_integer && !is_short {
                 members.insert("format".to_owned(), json!("int64"));
+            }
+            if is_number {
+                members.insert("format".to_owned(), json!("double"));
             }
             let kind = match members.get("const") {
                 Some(Value::Bool(_)) => Some("boolean"),
@@ -241,19 +245,44 @@ pub(super) fn sentence(meaning: &str) -> String {
 
 fn parameter(parameter: &Parameter, extensions: bool) -> Value {
     let mut schema = parameter.schema();
-    if let (Some(schema), Some(default)) = (schema.as_object_mut(), parameter.default) {
+    if let Some(default) = parameter.default {
         let whole = default.parse::<i64>().ok().filter(|_| parameter.whole);
         let default = whole.map_or_else(|| json!(default), |number| json!(number));
-        schema.insert("default".to_owned(), default);
+        add_default(&mut schema, &default);
     }
     json!({
         "name": parameter.name,
         "in": "query",
         "required": false,
+        // A value is one text. Otherwise generators of Java take alternatives for objects.
+        "explode": false,
         "schema": schema,
         "description": format!("{} Allowed: {}.", sentence(parameter.meaning), parameter.allowed()),
         "x-extension": extensions,
     })
+}
+
+/// Adds a default to a schema; if there are alternatives, to the one of its type.
+///
+/// A default next to alternatives makes generators write Go that does not compile.
+fn add_default(schema: &mut Value, default: &Value) {
+    let kind = if default.is_number() {
+        "integer"
+    } else {
+        "string"
+    };
+    let Some(members) = schema.as_object_mut() else {
+        return;
+    };
+    match members.get_mut("anyOf").and_then(Value::as_array_mut) {
+        Some(alternatives) => alternatives
+            .iter_mut()
+            .filter(|one| one.get("type").is_some_and(|known| known == kind))
+            .for_each(|one| add_default(one, default)),
+        None => {
+            members.insert("default".to_owned(), default.clone());
+        }
+    }
 }
 
 /// Returns the JSON schema of a whole reply, including the envelope.

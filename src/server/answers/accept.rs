@@ -32,10 +32,17 @@ pub(crate) fn weight(headers: &HeaderMap, kind: &str) -> (f32, bool) {
 }
 
 /// Whether `Accept` prefers the type `kind`, which it has to name, over JSON.
+///
+/// JSON is sent if both are named with the same weight: generated clients name every type of the description.
 pub(crate) fn prefers(headers: &HeaderMap, kind: &str) -> bool {
-    let ((weight_of_kind, is_named), (json, _)) =
-        (weight(headers, kind), weight(headers, "application/json"));
-    is_named && weight_of_kind > 0.0 && weight_of_kind >= json
+    let (weight_of_kind, is_named) = weight(headers, kind);
+    let (json, json_is_named) = weight(headers, "application/json");
+    let is_heavier = if json_is_named {
+        weight_of_kind > json
+    } else {
+        weight_of_kind >= json
+    };
+    is_named && weight_of_kind > 0.0 && is_heavier
 }
 
 #[cfg(test)]
@@ -71,7 +78,8 @@ mod tests {
     fn a_form_is_sent_only_to_those_who_name_it_and_do_not_prefer_json() {
         for (text, expected) in [
             (format!("{KIND}, application/json;q=0.9"), true),
-            (format!("application/json, {KIND}"), true),
+            (format!("application/json, {KIND}"), false),
+            (format!("{KIND}, */*"), true),
             (KIND.to_uppercase(), true),
             (format!("application/json, {KIND};q=0.1"), false),
             (format!("{KIND};q=0, */*"), false),
