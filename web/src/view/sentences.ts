@@ -51,6 +51,7 @@ export interface Shown {
     /** "estimate", "positions", "served", or the name of a recorded source. */
     source: string;
     model: string;
+    exchange: string | undefined;
     explain: Explain | undefined;
     units: string | undefined;
     /** When it was served, for one that is shown as it was. */
@@ -70,7 +71,8 @@ export function planeWords(shown: Shown): string[] {
     if (source === "positions") return ["MEASURED positions · no map of the past", "what is open now is at the right"];
     // The number 0 stands for a service without numbered models.
     const numbered = model === "0" ? "" : ` · model ${model}`;
-    const head = `${wordOf(source)}${numbered} · ${unitText(units, explain?.view, source)}`;
+    const place = shown.exchange === undefined ? "" : ` · ${shown.exchange} alone`;
+    const head = `${wordOf(source)}${numbered}${place} · ${unitText(units, explain?.view, source)}`;
     const lines = [head];
     const facts: string[] = [];
     if (shown.servedAt) facts.push(`as served at ${shown.servedAt}`);
