@@ -18,7 +18,7 @@ import {
 import { bandOf, type Grid, placeOf, spanOf } from "../data/grid";
 import type { Bar, Cascade, Gap, Order } from "../data/types";
 import type { View } from "../view/address";
-import { clock, day, exact, price, short, type Zone, zoneName } from "../view/numbers";
+import { clock, day, exact, plain, price, short, type Zone, zoneName } from "../view/numbers";
 import { candleLength, candles, instant, logical, pricesInView, type Slots, slotsOf } from "./axis";
 import {
     bands,
@@ -110,6 +110,9 @@ interface Built {
     image: OffscreenCanvas | undefined;
     table: Uint32Array | undefined;
 }
+
+/** Height in CSS pixels below which realised amounts have the number of the largest in words. */
+const SMALL = 90;
 
 export class Plane {
     readonly chart: IChartApi;
@@ -204,9 +207,16 @@ export class Plane {
                 lastValueVisible: false,
                 priceLineVisible: false,
                 crosshairMarkerVisible: false,
-                priceFormat: { type: "custom", minMove: 1, formatter: (usd: number) => short(Math.abs(usd)) },
+                priceFormat: {
+                    type: "custom",
+                    minMove: 1,
+                    formatter: (usd: number) => short(Math.abs(usd)),
+                    // A number at the edge would be cut.
+                    tickmarksFormatter: (ticks: readonly number[]) =>
+                        ticks.map((usd) => (Math.abs(usd) > this.reach() * 0.86 ? "" : short(Math.abs(usd)))),
+                },
                 autoscaleInfoProvider: () => {
-                    const most = (this.stacks?.most ?? 0) * 1.1 || 1;
+                    const most = this.reach();
                     return { priceRange: { minValue: -most, maxValue: most } };
                 },
             },
@@ -260,6 +270,11 @@ export class Plane {
     remove(): void {
         this.resized.disconnect();
         this.chart.remove();
+    }
+
+    /** The USD at the upper and the lower edge of the realised amounts. */
+    private reach(): number {
+        return (this.stacks?.most ?? 0) * 1.1 || 1;
     }
 
     /** The series that converts a price to a height. */
@@ -994,6 +1009,12 @@ export class Plane {
             context.stroke();
             context.fillStyle = this.look.ground;
             context.fillRect(room, 0, width - room, height);
+            if (shown && height < SMALL) {
+                // So low an axis has no numbers but 0.
+                context.font = `11px ${FONT}`;
+                context.fillStyle = this.look.faint;
+                context.fillText(`to ${plain(short(shown.most))} USD`, 4, 12);
+            }
             if (shown && width - room > 80) this.names(context, shown, room + 8, height);
         });
     }

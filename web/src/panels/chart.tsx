@@ -158,6 +158,7 @@ function drawScale(context: CanvasRenderingContext2D, y: number, ratio: number):
     x += 264 * ratio;
     write(`${amount(vmax)}${unit.value} and more per cell, log`);
     write(threshold > 0 ? `· threshold ${amount(threshold)}${unit.value}` : "· no threshold");
+    write("· colours compare inside this map only");
     write(`· ${wordOf(view.value.source).toLowerCase()}${simulated.value ? " · SIMULATED" : ""}`);
 }
 

@@ -2,7 +2,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { isRecorded } from "../view/address";
 import { moment, percent, price, short, zoneName } from "../view/numbers";
-import { SCORECARD } from "../view/scorecard";
+import { SCORECARD, scoreOf } from "../view/scorecard";
 import { clusters, distance, label, realised, secondStrips, sides, strips, unit } from "../view/shown";
 import { change, coinNames, gaps, grid, levels, liqmap, notices, pain, ready, view } from "../view/state";
 import { Dialog } from "./parts";
@@ -98,13 +98,9 @@ function About() {
 
 /** What the scorecard says of a model, with its date. */
 function scored(model: string, version: string | undefined): string {
-    const { date, versions, overlap, within, predicted } = SCORECARD;
-    const found =
-        model === "3"
-            ? `predicted USD are ${predicted} of the realised ones`
-            : `overlap of ${overlap} with the true positions of simulated markets, ${within} times their USD within 5 % of the price`;
+    const { date, versions } = SCORECARD;
     const same = version === versions[model];
-    return `${found}, measured ${date}${same ? "" : ` for version ${versions[model]}, not for this one`}`;
+    return `${scoreOf(model)}, measured ${date}${same ? "" : ` for version ${versions[model]}, not for this one`}`;
 }
 
 /** The numbers of the model that is shown. */

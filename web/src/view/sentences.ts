@@ -79,8 +79,7 @@ export function planeWords(shown: Shown): string[] {
     const old = shown.openInterestAge ?? explain?.openInterestAgeMs ?? undefined;
     if (old !== undefined && units !== "relative") facts.push(`open interest ${age(old)} old`);
     if (explain?.opened === "range") facts.push("only positions opened inside this range");
-    facts.push("colours compare inside this map only");
-    lines.push(facts.join(" · "));
+    if (facts.length) lines.push(facts.join(" · "));
     return lines;
 }
 

@@ -8,6 +8,7 @@ import { bandOf, columnOf, rowOf, sideOf, spanOf, valueAt } from "../data/grid";
 import type { Pain } from "../data/types";
 import { isRecorded } from "./address";
 import { age, clock, interval, moment, percent, plain, price, short, span, zoneName } from "./numbers";
+import { SCORECARD, scoreOf } from "./scorecard";
 import { phone } from "./screen";
 import { planeWords, troubleText, unitText, waitingText, wordOf } from "./sentences";
 import {
@@ -134,7 +135,10 @@ export const quiet = computed(() => {
 
 /** What the chart shows beside the map, in words that stand under it. */
 export const caption = computed(() => {
+    const { source, model } = view.value;
+    const sure = `how sure: ${scoreOf(model)}, measured ${SCORECARD.date}`;
     const parts = [
+        ...(source === "estimate" ? [sure] : []),
         "REALISED orders over the map: discs longs, diamonds shorts, area by USD; marks at its foot: cascades",
     ];
     for (const [i, source] of strips.value.entries()) {
