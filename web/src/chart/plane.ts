@@ -815,8 +815,9 @@ export class Plane {
             this.drawMarks(context, room);
             this.drawCell(context);
             this.drawPriceLine(context, room);
-            this.drawLevels(context, room, height);
+            // Below the labels, which have to be read.
             if (this.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
+            this.drawLevels(context, room, height);
             if (side) this.drawStrips(context, room, side, height);
             this.drawMeasure(context);
         });
