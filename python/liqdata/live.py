@@ -38,6 +38,7 @@ __all__ = ["Live"]
 
 _TICK = 0.25  # seconds between two messages to the notebook, at least
 _REFRESH = 5.0  # seconds between two estimates
+_BEAT = 10  # ticks between two signs of life
 _ORDERS = 300  # orders that are shown
 _WORDS = {
     "exposed": "USD of open interest exposed",
@@ -81,7 +82,7 @@ class Live(anywidget.AnyWidget):
     Do not create it yourself; :meth:`liqdata.Market.live` does. Two daemon threads follow the market in the kernel; the
     notebook opens no connection. Charts with the same parameters of the same market, archive or service share these
     threads and one stream, so that a cell can be run again and again. A saved notebook shows a picture of the map (with
-    matplotlib installed).
+    matplotlib installed); an exported page with widgets shows the last state, and says so.
 
     Attributes
     ----------
@@ -115,6 +116,7 @@ class Live(anywidget.AnyWidget):
     label: traitlets.List[Any] = traitlets.List().tag(sync=True)
     state = traitlets.Unicode("live").tag(sync=True)
     simulated = traitlets.Bool(default_value=False).tag(sync=True)
+    beat = traitlets.Int(0).tag(sync=True)
     height = traitlets.Int(480).tag(sync=True)
 
     def __init__(
@@ -308,6 +310,10 @@ class _Follower:
         """Send what is new, at most four times a second; runs in a thread."""
         ticks = 0
         while not self._end.wait(_TICK):
+            # A chart that hears this has a kernel; one on a saved page has none.
+            if ticks % _BEAT == 0:
+                for chart in list(self.charts):
+                    chart.beat += 1
             ticks += 1
             ended = self._ended
             if self._new:
@@ -320,15 +326,19 @@ class _Follower:
             if ticks * _TICK < _REFRESH:
                 continue
             ticks = 0
-            try:
-                found = self._source.heatmap(self._symbol, **self._asked)
-            except WrongState as error:
-                self._close(error)
-            except LiqdataError as error:
-                self._say(str(error))
-            else:
-                for chart in list(self.charts):
-                    chart._update(found)  # noqa: SLF001
+            self._estimate()
+
+    def _estimate(self) -> None:
+        """Send the newest map."""
+        try:
+            found = self._source.heatmap(self._symbol, **self._asked)
+        except WrongState as error:
+            self._close(error)
+        except LiqdataError as error:
+            self._say(str(error))
+        else:
+            for chart in list(self.charts):
+                chart._update(found)  # noqa: SLF001
 
 
 _LOCK = threading.Lock()

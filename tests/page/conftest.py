@@ -66,15 +66,19 @@ def seen():
 def visit(browser, seen):
     """Open an address in a context of its own."""
     contexts = []
+    others = []
 
     def opened(url, *, width=1440, height=900, scheme="dark", ratio=1, prepare=None, live=True):
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,
-            device_scale_factor=ratio,
-            reduced_motion="reduce",
-            timezone_id="Europe/Berlin",
-        )
+        screen = {"viewport": {"width": width, "height": height}}
+        user = browser
+        if ratio != 1:
+            # The ratio that a context emulates does not reach the sizes that canvases observe, so a screen has it.
+            factor = [f"--force-device-scale-factor={ratio}", f"--window-size={width},{height}"]
+            kind = browser.browser_type
+            user = kind.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS + factor)
+            others.append(user)
+            screen = {"no_viewport": True}
+        context = user.new_context(**screen, color_scheme=scheme, reduced_motion="reduce", timezone_id="Europe/Berlin")
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(1000 * STUCK)
@@ -92,3 +96,5 @@ def visit(browser, seen):
         for page in context.pages:
             page.unroute_all(behavior="ignoreErrors")
         context.close()
+    for other in others:
+        other.close()

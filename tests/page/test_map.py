@@ -77,19 +77,18 @@ def test_a_pixel_has_the_colour_of_its_cell(  # noqa: PLR0917  # fixtures and wh
     page.mouse.move(box["x"] + 5, box["y"] + box["height"] + 60)
     page.wait_for_timeout(200)
     pixels = _pixels(page)
-    known = drawn = 0
+    drawn = 0
     for x, y, row, column in points:
         value = heatmap.matrix[row, column]
-        colour = pixels[int((y + 0.5) * ratio), int((x + 0.5) * ratio)]
-        if value <= 0:
+        around = pixels[(y - 1) * ratio : (y + 2) * ratio, (x - 1) * ratio : (x + 2) * ratio]
+        # A candle, or the edge of a cell, may lie on a point.
+        if value <= 0 or (around != around[0, 0]).any():
             continue
+        drawn += 1
         index = min(255, max(0, round(255 * np.log(value / low) / np.log(high / low))))
         near = table[max(0, index - 2) : index + 3]
-        drawn += 1
-        known += bool(np.abs(near - colour).sum(axis=1).min() <= 6)
-    # A candle, or the edge of a cell, may lie on a point.
-    assert drawn > 20
-    assert known >= 0.9 * drawn
+        assert np.abs(near - around[0, 0]).sum(axis=1).min() <= 6, (x, y)
+    assert drawn > 15
 
 
 def test_texts_are_in_the_document_and_in_the_picture(visit, server):

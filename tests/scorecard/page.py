@@ -1,5 +1,7 @@
 """The sections of ``docs/explanation/scorecard.md``."""
 
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,16 @@ def with_section(text: str, section: str, gated: list[Gate]) -> str:
         row = f"| {' | '.join(gate)} |"
         lines = [row if line.startswith(f"| {gate[0]} |") else line for line in lines]
     return "\n".join(lines) + "\n"
+
+
+def dated(text: str, before: str) -> str:
+    """Adds the day of the measurement, or that of the page before where nothing else differs."""
+    line = re.compile(r"Measured on \d{4}-\d\d-\d\d\.\n\n")
+    text = line.sub("", text)
+    found = line.search(before)
+    today = f"Measured on {datetime.now(UTC):%Y-%m-%d}.\n\n"
+    same = found is not None and line.sub("", before) == text
+    return text.replace("## Gates\n", f"{found[0] if found is not None and same else today}## Gates\n", 1)
 
 
 def _cells(frame: pd.DataFrame) -> list[str]:

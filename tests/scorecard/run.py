@@ -31,7 +31,7 @@ def main() -> None:
     parts = [page.as_it_is(found, simulated.level_distances(seeds), gated)]
     if asked.only:
         text = asked.page.read_text(encoding="utf-8")
-        asked.page.write_text(page.with_section(text, parts[0], gated), encoding="utf-8")
+        asked.page.write_text(page.dated(page.with_section(text, parts[0], gated), text), encoding="utf-8")
         return
     print("seen badly …", flush=True)
     parts.append(page.seen_badly(simulated.seen_badly(range(asked.fewer))))
@@ -52,7 +52,8 @@ def main() -> None:
     else:
         parts.append(page.without_recordings())
     parts = [page.head(), page.gates(gated), *parts, page.foot()]
-    asked.page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    before = asked.page.read_text(encoding="utf-8") if asked.page.exists() else ""
+    asked.page.write_text(page.dated("\n\n".join(parts) + "\n", before), encoding="utf-8")
     print(f"{asked.page} is written")
 
 

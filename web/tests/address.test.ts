@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CMAPS, PANELS, parse, RANGES, SOURCES, standard, type View, write } from "../src/view/address";
+import { CMAPS, comparedOf, PANELS, parse, RANGES, SOURCES, standard, type View, write } from "../src/view/address";
 
 function random(seed: number) {
     let state = seed;
@@ -20,7 +20,7 @@ it("gives the view back that it was written from", () => {
             range: one(RANGES),
             exchange: maybe("binance"),
             source: one([...SOURCES, "coinglass"]),
-            compare: maybe(one([...SOURCES, "127.0.0.1-8765"])),
+            compare: maybe(one([...SOURCES, "127.0.0.1-8765", "model:3", "exchange:okx", "coin:XYZ:TSLA"])),
             as_of: maybe("2026-06-11T00:00Z"),
             t: maybe([1_700_000_000_000, 1_700_000_600_000] as [number, number]),
             p: maybe([0.000012, 0.5] as [number, number]),
@@ -31,6 +31,16 @@ it("gives the view back that it was written from", () => {
         };
         expect(parse(write(view)).view).toEqual(view);
     }
+});
+
+it("compares with another source, model, exchange or coin, and with nothing that is shown already", () => {
+    const first = { symbol: "BTC", model: "2", exchange: undefined, source: "estimate" } as const;
+    const second = (compare: string) => comparedOf({ ...standard(), compare });
+    expect(second("positions")).toEqual({ ...first, source: "positions" });
+    expect(second("model:3")).toEqual({ ...first, model: "3" });
+    expect(second("exchange:okx")).toEqual({ ...first, exchange: "okx" });
+    expect(second("coin:XYZ:TSLA")).toEqual({ ...first, symbol: "XYZ:TSLA" });
+    expect(["estimate", "model:2", "coin:BTC"].map(second)).toEqual([undefined, undefined, undefined]);
 });
 
 it("leaves out what is as usual, and keeps what it does not know", () => {

@@ -38,7 +38,14 @@ it("writes prices, decimals, ages and intervals", () => {
 
 it("never calls relative amounts USD", () => {
     const explain = { view: "exposure", openInterestScale: "relative" };
-    const shown = { model: "2", explain, units: "relative", servedAt: undefined, openInterestAge: 1000 };
+    const shown = {
+        model: "2",
+        exchange: undefined,
+        explain,
+        units: "relative",
+        servedAt: undefined,
+        openInterestAge: 1000,
+    };
     expect(planeWords({ ...shown, source: "estimate" }).join(" ")).not.toContain("USD");
     expect(planeWords({ ...shown, units: "usd", source: "estimate" })[0]).toMatch(
         /^ESTIMATE · model 2 .*USD|^ESTIMATE · model 2 · USD/,

@@ -22,6 +22,20 @@ def test_the_colours_are_matplotlibs():
         assert base64.b64decode(table) == wanted.round().astype("uint8").tobytes()
 
 
+def test_the_scores_on_the_page_are_those_of_the_scorecard():
+    text = (WEB.parent / "docs" / "explanation" / "scorecard.md").read_text()
+    script = (WEB / "src" / "view" / "scorecard.ts").read_text()
+    for found in (
+        'date: "' + re.search(r"Measured on (\S+)\.", text)[1],
+        '"2": "' + re.search(r"answered as model 2 \| `(\w+)`", text)[1],
+        '"3": "' + re.search(r"answered as model 3 \| `(\w+)`", text)[1],
+        "overlap: " + re.search(r"overlap with the true positions \| [^|]+ \| ([\d.]+)", text)[1],
+        "within: " + re.search(r"USD within 5 % over the true ones \| [^|]+ \| ([\d.]+)", text)[1],
+        "predicted: " + re.search(r"predicted USD are\s+([\d.]+) of the realised USD", text)[1],
+    ):
+        assert found in script
+
+
 def test_the_built_files_are_those_of_the_sums():
     lines = (WEB / "dist" / "SHA256SUMS").read_text().splitlines()
     sums = {name: digest for digest, name in (line.split("  ") for line in lines)}

@@ -18,7 +18,7 @@ import {
 import { bandOf, type Grid, placeOf, spanOf } from "../data/grid";
 import type { Bar, Cascade, Gap, Order } from "../data/types";
 import type { View } from "../view/address";
-import { clock, day, exact, price, short, type Zone, zoneName } from "../view/numbers";
+import { clock, day, exact, plain, price, short, type Zone, zoneName } from "../view/numbers";
 import { candleLength, candles, instant, logical, pricesInView, type Slots, slotsOf } from "./axis";
 import {
     bands,
@@ -63,6 +63,19 @@ export interface Cursor {
     held: boolean;
 }
 
+export interface Place {
+    instant: number;
+    price: number;
+}
+
+/** Two places that a drag with Alt has measured, and where its end is in CSS pixels. */
+export interface Measured {
+    from: Place;
+    to: Place;
+    x: number;
+    y: number;
+}
+
 /** What the bars and the line of a liquidation map at the right reach to. */
 export interface StripScale {
     bars: number;
@@ -85,6 +98,9 @@ interface Told {
     cursor(at: Cursor | undefined): void;
     moved(window: Window): void;
     scales?(scales: StripScale[]): void;
+    measured?(found: Measured | undefined): void;
+    /** A price that was asked for by the menu key of the pointer. */
+    asked?(price: number): void;
 }
 
 interface Built {
@@ -95,8 +111,13 @@ interface Built {
     table: Uint32Array | undefined;
 }
 
+/** Height in CSS pixels below which realised amounts have the number of the largest in words. */
+const SMALL = 90;
+
 export class Plane {
     readonly chart: IChartApi;
+    private readonly box: HTMLElement;
+    private readonly resized: ResizeObserver;
     private readonly bars: ISeriesApi<"Candlestick">;
     private readonly below: ISeriesApi<"Line">;
     /** Holds the price axis where no bar is known; it is not drawn. */
@@ -129,6 +150,7 @@ export class Plane {
     private touched = false;
     private held = false;
     private scales = "";
+    private measure: Measured | undefined;
 
     constructor(
         box: HTMLElement,
@@ -136,6 +158,7 @@ export class Plane {
         private readonly out: Told,
         still: boolean,
     ) {
+        this.box = box;
         this.chart = createChart(box, {
             autoSize: true,
             layout: {
@@ -184,9 +207,16 @@ export class Plane {
                 lastValueVisible: false,
                 priceLineVisible: false,
                 crosshairMarkerVisible: false,
-                priceFormat: { type: "custom", minMove: 1, formatter: (usd: number) => short(Math.abs(usd)) },
+                priceFormat: {
+                    type: "custom",
+                    minMove: 1,
+                    formatter: (usd: number) => short(Math.abs(usd)),
+                    // A number at the edge would be cut.
+                    tickmarksFormatter: (ticks: readonly number[]) =>
+                        ticks.map((usd) => (Math.abs(usd) > this.reach() * 0.86 ? "" : short(Math.abs(usd)))),
+                },
                 autoscaleInfoProvider: () => {
-                    const most = (this.stacks?.most ?? 0) * 1.1 || 1;
+                    const most = this.reach();
                     return { priceRange: { minValue: -most, maxValue: most } };
                 },
             },
@@ -221,12 +251,30 @@ export class Plane {
             box.addEventListener(kind, () => this.changed(), { passive: true });
         }
         box.addEventListener("wheel", (event) => this.wheel(event), { passive: false, capture: true });
+        // What was in view stays in view, and everything where nobody moved.
+        this.resized = new ResizeObserver(() => {
+            if (!this.moved) this.silently(() => this.fitTime());
+        });
+        this.resized.observe(box);
         box.addEventListener("dblclick", () => this.fit());
+        box.addEventListener("mousedown", (event) => this.startMeasure(event), { capture: true });
+        box.addEventListener("contextmenu", (event) => {
+            const at = this.out.asked && this.placeAt(event);
+            if (!at) return;
+            event.preventDefault();
+            this.out.asked?.(at.price);
+        });
         this.setLook(look);
     }
 
     remove(): void {
+        this.resized.disconnect();
         this.chart.remove();
+    }
+
+    /** The USD at the upper and the lower edge of the realised amounts. */
+    private reach(): number {
+        return (this.stacks?.most ?? 0) * 1.1 || 1;
     }
 
     /** The series that converts a price to a height. */
@@ -529,6 +577,12 @@ export class Plane {
         this.redraw();
     }
 
+    /** Shows the prices of what is drawn again. */
+    fitPrices(): void {
+        this.chosen = undefined;
+        this.redraw();
+    }
+
     home(): void {
         const seen = this.chart.timeScale().getVisibleLogicalRange();
         if (seen) this.chart.timeScale().setVisibleLogicalRange({ from: -0.5, to: seen.to - seen.from - 0.5 });
@@ -546,6 +600,60 @@ export class Plane {
         event.preventDefault();
         event.stopPropagation();
         this.zoomPrice(Math.exp((event.deltaY || event.deltaX) / 600));
+    }
+
+    /** The instant and the price under the pointer; nothing below the map. */
+    private placeAt(event: MouseEvent): (Place & { x: number; y: number }) | undefined {
+        const { left, top } = this.box.getBoundingClientRect();
+        const [x, y] = [event.clientX - left, event.clientY - top];
+        const at = this.slotAt(x);
+        const level = this.axis.coordinateToPrice(y) as number | null;
+        const inside = y >= 0 && y < (this.chart.panes()[0]?.getHeight() ?? 0);
+        if (!this.slots || !inside || at === undefined || level === null) return undefined;
+        return { instant: instant(this.slots, at), price: level, x, y };
+    }
+
+    /** A drag with Alt measures; another press ends it. */
+    private startMeasure(event: MouseEvent): void {
+        if (event.button !== 0) return;
+        this.endMeasure();
+        const from = event.altKey && this.out.measured ? this.placeAt(event) : undefined;
+        if (!from) return;
+        event.preventDefault();
+        event.stopPropagation();
+        const move = (next: MouseEvent) => {
+            const to = this.placeAt(next);
+            if (!to) return;
+            this.measure = { from, to, x: to.x, y: to.y };
+            this.out.measured?.(this.measure);
+            this.redraw();
+        };
+        const end = () => {
+            removeEventListener("mousemove", move);
+            removeEventListener("mouseup", end);
+        };
+        addEventListener("mousemove", move);
+        addEventListener("mouseup", end);
+    }
+
+    endMeasure(): void {
+        if (!this.measure) return;
+        this.measure = undefined;
+        this.out.measured?.(undefined);
+        this.redraw();
+    }
+
+    private drawMeasure(context: Context): void {
+        if (!this.measure) return;
+        const { from, to } = this.measure;
+        const [x, right] = [this.x(from.instant), this.x(to.instant)];
+        const [y, bottom] = [from, to].map(({ price }) => this.axis.priceToCoordinate(price) ?? 0) as [number, number];
+        context.globalAlpha = 0.25;
+        context.fillStyle = this.look.now;
+        context.fillRect(x, y, right - x, bottom - y);
+        context.globalAlpha = 1;
+        context.strokeStyle = this.look.now;
+        context.strokeRect(x, y, right - x, bottom - y);
     }
 
     private hover(event: MouseEventParams, held = false): void {
@@ -707,9 +815,11 @@ export class Plane {
             this.drawMarks(context, room);
             this.drawCell(context);
             this.drawPriceLine(context, room);
-            this.drawLevels(context, room, height);
+            // Below the labels, which have to be read.
             if (this.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
+            this.drawLevels(context, room, height);
             if (side) this.drawStrips(context, room, side, height);
+            this.drawMeasure(context);
         });
     }
 
@@ -900,6 +1010,12 @@ export class Plane {
             context.stroke();
             context.fillStyle = this.look.ground;
             context.fillRect(room, 0, width - room, height);
+            if (shown && height < SMALL) {
+                // So low an axis has no numbers but 0.
+                context.font = `11px ${FONT}`;
+                context.fillStyle = this.look.faint;
+                context.fillText(`to ${plain(short(shown.most))} USD`, 4, 12);
+            }
             if (shown && width - room > 80) this.names(context, shown, room + 8, height);
         });
     }

@@ -15,6 +15,8 @@ export interface Model {
 }
 
 const SHOWN = 5;
+/** The kernel is heard several times in this time, in milliseconds. */
+const SILENCE = 30_000;
 
 function bytesOf(view: unknown): ArrayBuffer | undefined {
     if (!(view instanceof DataView) || view.byteLength === 0) return undefined;
@@ -87,25 +89,43 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
         });
         list.replaceChildren(...rows);
     };
+    // A saved or exported page has no kernel: what it shows is live only once something was heard.
+    let heard = false;
+    let timer = 0;
     const showState = () => {
         const name = model.get("state") as string;
-        root.dataset.liqdataState = name;
-        state.textContent = { live: "live", ended: "ended: no new orders follow", closed: "closed" }[name] ?? name;
+        const saved = name === "live" && !heard;
+        root.dataset.liqdataState = saved ? "saved" : name;
+        const words: Record<string, string> = {
+            live: "live",
+            ended: "ended: no new orders follow",
+            closed: "closed",
+        };
+        state.textContent = saved ? "saved: this is the last state, and no kernel is heard" : (words[name] ?? name);
     };
     const silent = () => {
+        heard = false;
         root.dataset.liqdataState = "disconnected";
         state.textContent = "disconnected: the kernel does not answer; this is what was shown last";
+    };
+    const hear = () => {
+        heard = true;
+        clearTimeout(timer);
+        timer = setTimeout(silent, SILENCE) as unknown as number;
+        showState();
     };
     const followed: [string, () => void][] = [
         ["change:grid", showMap],
         ["change:label", showWords],
         ["change:orders", showOrders],
         ["change:state", showState],
+        ["change:beat", hear],
         ["comm_live_update", silent],
     ];
-    for (const [, show] of followed.slice(0, -1)) show();
+    for (const [, show] of followed.slice(0, 4)) show();
     for (const [event, show] of followed) model.on(event, show);
     return () => {
+        clearTimeout(timer);
         for (const [event, show] of followed) model.off(event, show);
         plane.remove();
         root.remove();

@@ -18,6 +18,7 @@ import {
     instead,
     label,
     marked,
+    measured,
     priceNow,
     readout,
     realised,
@@ -36,9 +37,9 @@ import {
     fitColours,
     grid,
     index,
-    largestOrders,
     newest,
     now as nowShown,
+    ordersInView,
     range,
     regionOf,
     simulated,
@@ -47,7 +48,7 @@ import {
     view,
     whole,
 } from "../view/state";
-import { dialog } from "./dialogs";
+import { askAlert, dialog } from "./dialogs";
 import { ReadoutLine, reset, Tip } from "./parts";
 import { Second, secondChart } from "./second";
 
@@ -63,6 +64,10 @@ function mount(box: HTMLElement): () => void {
                 cursor.value = at;
                 if (at) cell.value = undefined;
             },
+            measured: (found) => {
+                measured.value = found;
+            },
+            asked: askAlert,
             scales: (scales) => {
                 stripScales.value = scales;
             },
@@ -100,7 +105,7 @@ function mount(box: HTMLElement): () => void {
         effect(() => made.setStrips(strips.value, phone.value ? 0.6 : 0.16)),
         effect(() => {
             const live = tape.value;
-            const listed = largestOrders.region.value.body?.data ?? [];
+            const listed = ordersInView.value;
             const { symbol, exchange, min_usd } = view.value;
             const names = new Set(listed.map((order) => `${order.exchange}${order.timestamp}${order.value_usd}`));
             const fresh = live.flatMap((row) =>
@@ -153,6 +158,7 @@ function drawScale(context: CanvasRenderingContext2D, y: number, ratio: number):
     x += 264 * ratio;
     write(`${amount(vmax)}${unit.value} and more per cell, log`);
     write(threshold > 0 ? `· threshold ${amount(threshold)}${unit.value}` : "· no threshold");
+    write("· colours compare inside this map only");
     write(`· ${wordOf(view.value.source).toLowerCase()}${simulated.value ? " · SIMULATED" : ""}`);
 }
 

@@ -1,15 +1,24 @@
 // Dialogs: help, what an estimate assumes, and tables of what charts show.
-import { signal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { isRecorded } from "../view/address";
 import { moment, percent, price, short, zoneName } from "../view/numbers";
-import { clusters, label, realised, secondStrips, sides, strips, unit } from "../view/shown";
-import { gaps, grid, levels, notices, pain, ready, view } from "../view/state";
+import { SCORECARD, scoreOf } from "../view/scorecard";
+import { clusters, distance, label, realised, secondStrips, sides, strips, unit } from "../view/shown";
+import { change, coinNames, gaps, grid, levels, liqmap, notices, pain, ready, view } from "../view/state";
 import { Dialog } from "./parts";
 
-export const dialog = signal<"" | "help" | "about" | "clusters" | "map" | "realised" | "gaps">("");
+export const dialog = signal<"" | "help" | "about" | "clusters" | "map" | "realised" | "gaps" | "coin" | "alert">("");
 const close = () => {
     dialog.value = "";
 };
+const alertAt = signal(0);
+
+/** Shows the command that watches the cluster at a price. */
+export function askAlert(at: number | undefined): void {
+    if (at === undefined) return;
+    alertAt.value = at;
+    dialog.value = "alert";
+}
 
 const KEYS: [string, string][] = [
     ["← →", "earlier, later"],
@@ -18,12 +27,13 @@ const KEYS: [string, string][] = [
     ["Shift + ← → ↑ ↓", "go from cell to cell"],
     ["Home, End, 0", "first, newest, all"],
     ["[ ]", "lower, raise the threshold"],
-    ["c, v", "coin, exchange"],
+    ["/, c, v", "find a coin, next coin, next exchange"],
     ["1 … 9", "range"],
     ["m, s, x", "model, source, what it is compared with"],
     ["Space", "pause the tape"],
     ["l, u, d", "price axis, UTC or local, dark or light"],
     ["t", "the map as a table"],
+    ["a", "the command that watches a price; also a right click"],
     ["y", "copy the address"],
     ["?, Esc", "this help, close"],
 ];
@@ -41,7 +51,10 @@ function Help() {
                 A pixel shows the strongest cell in it. Cells below the threshold are not drawn. Hatching means: not
                 known. The map's amounts are compared inside one map only; its colours stay until you fit them.
             </p>
-            <p>Drag moves, the wheel zooms time, Shift and wheel zoom prices, a double click shows all.</p>
+            <p>
+                Drag moves, the wheel zooms time, Shift and wheel zoom prices, a double click shows all. A drag with Alt
+                measures between two prices.
+            </p>
             <table>
                 <tbody>
                     {KEYS.map(([keys, meaning]) => (
@@ -83,6 +96,13 @@ function About() {
     );
 }
 
+/** What the scorecard says of a model, with its date. */
+function scored(model: string, version: string | undefined): string {
+    const { date, versions } = SCORECARD;
+    const same = version === versions[model];
+    return `${scoreOf(model)}, measured ${date}${same ? "" : ` for version ${versions[model]}, not for this one`}`;
+}
+
 /** The numbers of the model that is shown. */
 function Assumed() {
     const known = grid.value?.explain;
@@ -109,7 +129,9 @@ function Assumed() {
                 `the middle ${percent(fit.interval.share)} of what was realised for each USD of estimate`,
             ]);
     }
-    facts.push(["model", known.modelVersion ?? "unknown"]);
+    const model = String(known.modelNumber ?? view.value.model);
+    if (model in SCORECARD.versions) facts.push(["scorecard", scored(model, known.modelVersion)]);
+    facts.push(["version", known.modelVersion ?? "unknown"]);
     return (
         <>
             <table>
@@ -137,6 +159,109 @@ function Assumed() {
         </>
     );
 }
+
+/** Coins whose names have the letters that are typed. */
+function FindCoin() {
+    const typed = useSignal("");
+    const wanted = typed.value.trim().toUpperCase();
+    const found = coinNames.value
+        .filter((name) => name.includes(wanted))
+        .sort((a, b) => Number(b.startsWith(wanted)) - Number(a.startsWith(wanted)))
+        .slice(0, 30);
+    const take = (name: string | undefined) => {
+        if (name === undefined) return;
+        change({ symbol: name }, true);
+        close();
+    };
+    return (
+        <Dialog name="Find a coin" onClose={close}>
+            <form
+                onSubmit={(event) => {
+                    event.preventDefault();
+                    take(found[0]);
+                }}
+            >
+                <label class="choice">
+                    <span class="name">coin</span>
+                    <input
+                        type="search"
+                        autofocus
+                        autocomplete="off"
+                        value={typed.value}
+                        onInput={(event) => (typed.value = event.currentTarget.value)}
+                    />
+                </label>
+            </form>
+            {!found.length && <p class="faint">No coin has these letters.</p>}
+            <ul class="found">
+                {found.map((name) => (
+                    <li key={name}>
+                        <button type="button" onClick={() => take(name)}>
+                            {name}
+                        </button>
+                    </li>
+                ))}
+            </ul>
+        </Dialog>
+    );
+}
+
+/** The command that watches the cluster at a price, or the one next to it. */
+function Alert() {
+    const at = alertAt.value;
+    const copied = useSignal("");
+    const { symbol } = view.value;
+    const known = liqmap.region.value.body?.clusters ?? [];
+    const off = (cluster: (typeof known)[number]) => Math.max(0, cluster.low_price - at, at - cluster.high_price);
+    const cluster = known.reduce(
+        (best: (typeof known)[number] | undefined, one) => (best && off(best) <= off(one) ? best : one),
+        undefined,
+    );
+    if (!cluster) {
+        return (
+            <Dialog name={`Watch ${symbol}`} onClose={close}>
+                <p>No estimate of {symbol} has a cluster that could be watched.</p>
+            </Dialog>
+        );
+    }
+    // Two digits, rounded down, so that the cluster itself is one of those that are watched.
+    const unit = 10 ** Math.max(0, Math.floor(Math.log10(cluster.amount)) - 1);
+    const least = Math.max(1, Math.floor(cluster.amount / unit) * unit);
+    const line = `liqdata watch ${symbol} --url ${new URL(".", location.href).href.replace(/\/$/, "")} --alert-cluster-usd ${least}`;
+    const copy = async () => {
+        try {
+            await navigator.clipboard.writeText(line);
+            copied.value = "The command was copied.";
+        } catch {
+            copied.value = "The browser did not allow copying; select the text.";
+        }
+    };
+    return (
+        <Dialog name={`Watch ${symbol} at ${price(at)}`} onClose={close}>
+            <p>
+                {off(cluster) > 0 ? "The nearest cluster is" : "Here is a cluster of"} {cluster.side.toLowerCase()}s
+                from {price(cluster.low_price)} to {price(cluster.high_price)}, est. {short(cluster.amount)}
+                {unitOfMap()}, {distance(cluster.peak_price)} from the price.
+            </p>
+            <p>
+                This command writes a line when the price comes within 1 % of a cluster of {symbol} of at least this
+                size, or goes through it. <code>--alert-distance</code> changes the distance, <code>--webhook</code>{" "}
+                sends it to a phone or a service.
+            </p>
+            <pre class="command" tabIndex={0}>
+                {line}
+            </pre>
+            <p>
+                <button type="button" onClick={copy}>
+                    copy the command
+                </button>{" "}
+                <span role="status">{copied.value}</span>
+            </p>
+        </Dialog>
+    );
+}
+
+const unitOfMap = () => (liqmap.region.value.body?.units === "relative" ? "" : " USD");
 
 function Clusters() {
     return (
@@ -339,6 +464,10 @@ export function Dialogs() {
             return <RealisedTable />;
         case "gaps":
             return <Gaps />;
+        case "coin":
+            return <FindCoin />;
+        case "alert":
+            return <Alert />;
         default:
             return null;
     }

@@ -9,13 +9,14 @@ import {
     addressOf,
     allSources,
     change,
+    charts,
     coinNames,
+    comparisons,
     exchanges,
     newest,
     now,
     range,
     simulated,
-    sources,
     stream,
     tick,
     tooLong,
@@ -34,6 +35,8 @@ const SOURCE_NAMES: Record<string, string> = {
 };
 
 const named = (source: string) => [source, SOURCE_NAMES[source] ?? `as served by ${source}`] as const;
+
+const comparison = (what: string) => (what.includes(":") ? ([what, what.replace(":", " ")] as const) : named(what));
 
 /** Copies the address with all that decides what is seen; `moment` adds the instant. */
 export async function copyAddress(moment = false): Promise<void> {
@@ -93,7 +96,20 @@ function Clock() {
 }
 
 export function Head() {
-    const { symbol, range: length, model, exchange, source, beside, opened, scale, cmap, tz, as_of } = view.value;
+    const {
+        symbol,
+        range: length,
+        model,
+        exchange,
+        source,
+        beside,
+        compare,
+        opened,
+        scale,
+        cmap,
+        tz,
+        as_of,
+    } = view.value;
     const known = coinNames.value;
     const names = known.includes(symbol) ? known : [symbol, ...known];
     const places = (exchanges.region.value.body?.data ?? []).map((row) => row.exchange).sort();
@@ -140,8 +156,8 @@ export function Head() {
                 />
                 <Choice
                     name="compared with"
-                    value={sources.value[1] ?? ""}
-                    options={[["", "nothing"] as const, ...allSources.value.filter((one) => one !== source).map(named)]}
+                    value={charts.value[1] ? (compare ?? "") : ""}
+                    options={[["", "nothing"] as const, ...comparisons.value.map(comparison)]}
                     onChange={(value) => change({ compare: value || undefined }, true)}
                 />
             </div>

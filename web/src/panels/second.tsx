@@ -7,15 +7,26 @@ import { secondReading } from "../view/reading";
 import { look, phone, still } from "../view/screen";
 import {
     gapsShown,
-    priceNow,
-    realised,
     secondCursor,
     secondInstead,
     secondLabel,
+    secondPrice,
     secondReadout,
+    secondRealised,
     secondStrips,
 } from "../view/shown";
-import { bars, change, covers, grids, secondRange, simulated, unfinished, view, whole } from "../view/state";
+import {
+    change,
+    charts,
+    covers,
+    grids,
+    otherCoin,
+    secondRange,
+    simulated,
+    unfinisheds,
+    view,
+    wholes,
+} from "../view/state";
 import { ReadoutLine, Tip } from "./parts";
 
 let second: Plane | undefined;
@@ -30,8 +41,10 @@ function mount(box: HTMLElement, first: () => Plane | undefined): () => void {
                 secondCursor.value = at;
             },
             moved: (window) => {
-                first()?.show(window);
-                change(window);
+                // Another coin has prices of its own.
+                const shown = otherCoin.peek() === undefined ? window : { t: window.t, p: undefined };
+                first()?.show(shown);
+                change(otherCoin.peek() === undefined ? window : { t: window.t });
             },
         },
         still.peek(),
@@ -44,7 +57,7 @@ function mount(box: HTMLElement, first: () => Plane | undefined): () => void {
         due = requestAnimationFrame(() => {
             due = requestAnimationFrame(() => {
                 const window = first()?.window();
-                if (window) made.show(window);
+                if (window) made.show(otherCoin.peek() === undefined ? window : { t: window.t, p: undefined });
             });
         });
     };
@@ -53,18 +66,21 @@ function mount(box: HTMLElement, first: () => Plane | undefined): () => void {
     const ends = [
         effect(() => made.setLook(look.value)),
         effect(() => made.setZone(view.value.tz)),
-        effect(() => made.setPrice(priceNow.value)),
+        effect(() => made.setPrice(secondPrice.value)),
         effect(() => made.setScale(view.value.scale)),
         effect(() => {
             const covered = covers.value;
-            if (covered) made.setData(grids[1].value, whole.value, covered, unfinished.value);
+            if (covered) made.setData(grids[1].value, wholes[1].value, covered, unfinisheds[1].value);
         }),
         effect(() => made.setColours({ cmap: view.value.cmap, ...secondRange.value })),
         effect(() => made.setStrips(phone.value ? [] : secondStrips.value, 0.16)),
-        effect(() => made.setRealised(realised.value, gapsShown.value)),
+        effect(() => made.setRealised(secondRealised.value, gapsShown.value)),
+        effect(() => {
+            if (otherCoin.value !== undefined) made.fitPrices();
+        }),
         effect(() => made.setSimulated(simulated.value)),
         effect(() => {
-            void [view.value, grids[0].value, grids[1].value, bars.region.value, covers.value, secondStrips.value];
+            void [view.value, grids[0].value, grids[1].value, wholes[1].value, covers.value, secondStrips.value];
             follow();
         }),
     ];
@@ -89,7 +105,7 @@ export function Second({ first }: { first: () => Plane | undefined }) {
         <>
             <div class="label second">
                 <p>
-                    <strong>{view.value.symbol}</strong> {words.join(" · ")}
+                    <strong>{charts.value[1]?.symbol}</strong> {words.join(" · ")}
                     {shown && `, from ${short(vmin)} to ${short(vmax)}${shown.units === "usd" ? " USD" : ""}`}
                     {secondInstead.value && <span class="trouble"> {secondInstead.value}</span>}
                 </p>
@@ -102,7 +118,7 @@ export function Second({ first }: { first: () => Plane | undefined }) {
                     ref={box}
                     class="canvas"
                     role="group"
-                    aria-label={`${view.value.symbol}, compared: ${words.join(", ")}.`}
+                    aria-label={`${charts.value[1]?.symbol}, compared: ${words.join(", ")}.`}
                 />
                 <Tip of={secondReading.value} />
             </div>

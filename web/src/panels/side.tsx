@@ -49,7 +49,12 @@ export function Totals() {
                                 <span class="long">longs ≥ {short(day.long_usd ?? 0)}</span> ·{" "}
                                 <span class="short">shorts ≥ {short(day.short_usd ?? 0)}</span> ·{" "}
                                 {day.cnt?.toLocaleString("en")} orders
-                                {hour?.total_usd != null && <> · 1h ≥ {short(hour.total_usd)}</>}
+                                {hour?.total_usd != null && (
+                                    <>
+                                        {" · "}
+                                        <span class="number">1h ≥ {short(hour.total_usd)}</span>
+                                    </>
+                                )}
                             </p>
                             {low !== undefined && high !== undefined && (
                                 <p class="faint">

@@ -9,6 +9,8 @@ export const INTERVALS = ["auto", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "1
 
 /** What a name of a source is made of. */
 const RECORDING = /^[a-z0-9][a-z0-9.-]{0,60}$/;
+/** What a first chart is compared with: a source by its name, or another model, exchange or coin. */
+const COMPARED = /^(model:[23]|exchange:[a-z0-9_.-]{1,40}|coin:[^\s&#]{1,40}|[a-z0-9][a-z0-9.-]{0,60})$/u;
 
 /** Whether a source is another service, whose maps were recorded. */
 export const isRecorded = (source: string) => !(SOURCES as readonly string[]).includes(source);
@@ -22,7 +24,7 @@ export interface View {
     source: string;
     /** A second source, of which the liquidation map is shown beside the first. */
     beside: "none" | (typeof SOURCES)[number];
-    /** A second source, shown as a chart of its own beside the first. */
+    /** What a second chart beside the first shows: a source, or `model:`, `exchange:` or `coin:` with another one. */
     compare: string | undefined;
     opened: "ever" | "range";
     as_of: string | undefined;
@@ -83,7 +85,7 @@ const KEYS: Key<any>[] = [
     free("exchange", undefined, /^[a-z0-9_.-]{1,40}$/),
     free("source", "estimate", RECORDING),
     word("beside", "none", ["none", ...SOURCES]),
-    free("compare", undefined, RECORDING),
+    free("compare", undefined, COMPARED),
     word("opened", "ever", ["ever", "range"]),
     free("as_of", undefined, /^\d{4}-\d\d-\d\d(T[\d:.]{5,12}Z?)?$|^\d{12,14}$/),
     pair("t"),
@@ -101,6 +103,26 @@ const KEYS: Key<any>[] = [
     word("tz", "utc", ["utc", "local"]),
     word("theme", "auto", ["auto", "dark", "light"]),
 ];
+
+/** What one chart is asked for. */
+export type Asked = Pick<View, "symbol" | "model" | "exchange" | "source">;
+
+/** What the second chart is asked for; nothing where that is what the first shows. */
+export function comparedOf({ symbol, model, exchange, source, compare }: View): Asked | undefined {
+    if (compare === undefined) return undefined;
+    const [, kind = "source", value = compare] = /^(model|exchange|coin):(.*)$/u.exec(compare) ?? [];
+    const estimate = { symbol, model, exchange, source: "estimate" };
+    switch (kind) {
+        case "model":
+            return value === model ? undefined : { ...estimate, model: value as View["model"] };
+        case "exchange":
+            return value === exchange ? undefined : { ...estimate, exchange: value };
+        case "coin":
+            return value === symbol ? undefined : { ...estimate, symbol: value };
+        default:
+            return value === source ? undefined : { symbol, model, exchange, source: value };
+    }
+}
 
 export interface Parsed {
     view: View;

@@ -5,7 +5,20 @@ import type { Loader } from "../data/loader";
 import { passes } from "../data/orders";
 import { Hub, type StreamEvent } from "../data/stream";
 import type { Cascade, Order } from "../data/types";
-import { damaged, KINDS, newest, RECORDED, ready, simulated, stream, tick, tokenNeeded, view } from "./state";
+import {
+    askNewestOrders,
+    damaged,
+    KINDS,
+    newest,
+    otherCoin,
+    RECORDED,
+    ready,
+    simulated,
+    stream,
+    tick,
+    tokenNeeded,
+    view,
+} from "./state";
 
 export type TapeRow =
     | { kind: "order"; id: number; at: number; order: Order; usd: number }
@@ -95,9 +108,11 @@ let tags: { estimate?: Record<string, string>; realised?: string; record?: strin
 function changes(data: string): void {
     const change = JSON.parse(data);
     if (typeof change.now === "number") hear(change.now);
-    const { symbol } = view.peek();
-    if (change.estimate?.[symbol] !== undefined && change.estimate[symbol] !== tags.estimate?.[symbol])
-        again("estimate");
+    const changed = (symbol: string | undefined) =>
+        symbol !== undefined &&
+        change.estimate?.[symbol] !== undefined &&
+        change.estimate[symbol] !== tags.estimate?.[symbol];
+    if (changed(view.peek().symbol) || changed(otherCoin.peek())) again("estimate");
     if (change.realised !== undefined && change.realised !== tags.realised) again("realised");
     if (change.record !== undefined && change.record !== tags.record) again("record");
     tags = { ...tags, ...change, estimate: { ...tags.estimate, ...change.estimate } };
@@ -112,6 +127,7 @@ export function again(kind: keyof typeof KINDS): void {
     const timer = setTimeout(() => {
         due.delete(kind);
         for (const loader of KINDS[kind]) loader.load();
+        if (kind === "realised") askNewestOrders();
     }, PAUSE[kind]);
     due.set(kind, timer as unknown as number);
 }
@@ -119,6 +135,7 @@ export function again(kind: keyof typeof KINDS): void {
 function everything(): void {
     for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[])
         for (const loader of KINDS[kind] as Loader<never>[]) loader.load();
+    askNewestOrders();
     ready.load();
 }
 

@@ -1,13 +1,25 @@
 // Everything by keyboard. Keys that are typed into fields stay there.
 import type { Plane } from "../chart/plane";
 import { spanOf } from "../data/grid";
-import { dialog } from "../panels/dialogs";
+import { askAlert, dialog } from "../panels/dialogs";
 import { copyAddress } from "../panels/head";
 import { RANGES, SCALES } from "./address";
 import { pause, paused } from "./feed";
 import { theme } from "./screen";
 import { cell } from "./shown";
-import { allSources, change, coinNames, exchanges, grid, range, sources, tooLong, view } from "./state";
+import {
+    allSources,
+    change,
+    charts,
+    coinNames,
+    comparisons,
+    exchanges,
+    grid,
+    price,
+    range,
+    tooLong,
+    view,
+} from "./state";
 
 function after<T>(list: readonly T[], value: T): T | undefined {
     return list[(list.indexOf(value) + 1) % Math.max(1, list.length)];
@@ -55,8 +67,8 @@ export function bindKeys(plane: Plane): () => void {
         },
         s: () => change({ source: after(allSources.peek(), view.peek().source) ?? "estimate" }, true),
         x: () => {
-            const others = allSources.peek().filter((source) => source !== view.peek().source);
-            change({ compare: after([undefined, ...others], sources.peek()[1]) }, true);
+            const shown = charts.peek()[1] && view.peek().compare;
+            change({ compare: after([undefined, ...comparisons.peek()], shown) }, true);
         },
         " ": () => pause(paused.peek() === undefined),
         l: () => change({ scale: after(SCALES, view.peek().scale) ?? "log" }),
@@ -69,8 +81,16 @@ export function bindKeys(plane: Plane): () => void {
         "?": () => {
             dialog.value = "help";
         },
+        "/": () => {
+            dialog.value = "coin";
+        },
+        a: () => {
+            const at = cell.peek();
+            askAlert((at && grid.peek()?.prices[at.row]) ?? price.peek()?.value);
+        },
         Escape: () => {
             cell.value = undefined;
+            plane.endMeasure();
         },
     };
     const shifted: Record<string, () => void> = {

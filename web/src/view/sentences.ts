@@ -51,6 +51,7 @@ export interface Shown {
     /** "estimate", "positions", "served", or the name of a recorded source. */
     source: string;
     model: string;
+    exchange: string | undefined;
     explain: Explain | undefined;
     units: string | undefined;
     /** When it was served, for one that is shown as it was. */
@@ -70,15 +71,15 @@ export function planeWords(shown: Shown): string[] {
     if (source === "positions") return ["MEASURED positions · no map of the past", "what is open now is at the right"];
     // The number 0 stands for a service without numbered models.
     const numbered = model === "0" ? "" : ` · model ${model}`;
-    const head = `${wordOf(source)}${numbered} · ${unitText(units, explain?.view, source)}`;
+    const place = shown.exchange === undefined ? "" : ` · ${shown.exchange} alone`;
+    const head = `${wordOf(source)}${numbered}${place} · ${unitText(units, explain?.view, source)}`;
     const lines = [head];
     const facts: string[] = [];
     if (shown.servedAt) facts.push(`as served at ${shown.servedAt}`);
     const old = shown.openInterestAge ?? explain?.openInterestAgeMs ?? undefined;
     if (old !== undefined && units !== "relative") facts.push(`open interest ${age(old)} old`);
     if (explain?.opened === "range") facts.push("only positions opened inside this range");
-    facts.push("colours compare inside this map only");
-    lines.push(facts.join(" · "));
+    if (facts.length) lines.push(facts.join(" · "));
     return lines;
 }
 

@@ -2,32 +2,36 @@
 import { computed, signal } from "@preact/signals";
 import type { StripSource } from "../chart/draw";
 import type { Label } from "../chart/labels";
-import type { Cursor, StripScale } from "../chart/plane";
+import type { Cursor, Measured, StripScale } from "../chart/plane";
 import { stacks } from "../chart/realised";
 import { bandOf, columnOf, rowOf, sideOf, spanOf, valueAt } from "../data/grid";
 import type { Pain } from "../data/types";
 import { isRecorded } from "./address";
 import { age, clock, interval, moment, percent, plain, price, short, span, zoneName } from "./numbers";
+import { SCORECARD, scoreOf } from "./scorecard";
 import { phone } from "./screen";
 import { planeWords, troubleText, unitText, waitingText, wordOf } from "./sentences";
 import {
+    ageOf,
     barLength,
+    charts,
     coverage,
     covers,
-    price as currentPrice,
     damaged,
     gaps,
     grids,
     heatmap,
     levels,
     liqmap,
-    measured,
+    measured as measuredMap,
     newest,
+    otherCoin,
+    otherPeriods,
+    ownMap,
     pain,
     period,
     periods,
-    priceAge,
-    recordedMap,
+    prices,
     regionOf,
     type Side,
     served,
@@ -57,11 +61,14 @@ function labelOf(side: Side): string[] {
     const at = old?.at ?? shown?.recordedAt;
     return planeWords({
         source,
-        model: String(shown?.model ?? (isRecorded(source) ? 0 : view.value.model)),
+        model: String(shown?.model ?? (isRecorded(source) ? 0 : charts.value[side]?.model)),
+        exchange: source === "positions" ? undefined : charts.value[side]?.exchange,
         explain: source === "served" ? { ...shown?.explain, modelVersion: old?.version } : shown?.explain,
         units: shown?.units,
         servedAt: at === undefined ? undefined : `${moment(at, zone.value)} ${zoneName(at, zone.value)}`,
-        openInterestAge: isRecorded(source) ? undefined : heatmap.region.value.facts?.openInterestAge,
+        openInterestAge: isRecorded(source)
+            ? undefined
+            : (source === "estimate" ? regionOf(side) : heatmap.region.value)?.facts?.openInterestAge,
     });
 }
 
@@ -72,14 +79,14 @@ export const secondLabel = computed(() => labelOf(1));
 function insteadOf(side: Side): string | undefined {
     const source = sources.value[side];
     if (source === "positions") {
-        const { trouble } = measured.region.value;
+        const { trouble } = measuredMap.region.value;
         return trouble?.is === "refused" ? trouble.message : undefined;
     }
     const region = regionOf(side);
     if (!region) return undefined;
     const { trouble } = region;
     if (trouble?.is === "refused" && trouble.status === 404 && source === "estimate") {
-        return `No estimate of ${view.value.symbol}: ${trouble.message}. What was liquidated is below.`;
+        return `No estimate of ${charts.value[side]?.symbol}: ${trouble.message}. What was liquidated is below.`;
     }
     if (trouble && (trouble.is === "refused" || !region.body)) return troubleText(trouble, tick.value, zone.value);
     if (source === "served" && region.body && !served.value) {
@@ -91,10 +98,14 @@ function insteadOf(side: Side): string | undefined {
 export const instead = computed(() => insteadOf(0));
 export const secondInstead = computed(() => insteadOf(1));
 
-export const realised = computed(() => {
-    const rows = periods.region.value.body?.data;
-    return rows ? stacks(rows, period.value) : undefined;
-});
+function realisedOf({ body }: typeof periods.region.value) {
+    return body ? stacks(body.data, period.value) : undefined;
+}
+
+export const realised = computed(() => realisedOf(periods.region.value));
+export const secondRealised = computed(() =>
+    otherCoin.value === undefined ? realised.value : realisedOf(otherPeriods.region.value),
+);
 
 export const realisedWords = computed(() => {
     const { trouble } = periods.region.value;
@@ -124,7 +135,10 @@ export const quiet = computed(() => {
 
 /** What the chart shows beside the map, in words that stand under it. */
 export const caption = computed(() => {
+    const { source, model } = view.value;
+    const sure = `how sure: ${scoreOf(model)}, measured ${SCORECARD.date}`;
     const parts = [
+        ...(source === "estimate" ? [sure] : []),
         "REALISED orders over the map: discs longs, diamonds shorts, area by USD; marks at its foot: cascades",
     ];
     for (const [i, source] of strips.value.entries()) {
@@ -158,7 +172,7 @@ function stripsOf(names: string[], side: Side): StripSource[] {
     const found: StripSource[] = [];
     for (const name of names) {
         if (isRecorded(name)) {
-            const map = recordedMap[side].region.value.body;
+            const map = ownMap[side].region.value.body;
             if (!map) continue;
             const at = map.recordedAt ?? map.updatedAt;
             const lines = [
@@ -167,14 +181,14 @@ function stripsOf(names: string[], side: Side): StripSource[] {
             ];
             found.push({ map, word: wordOf(name), lines, relative: map.units !== "usd" });
         } else if (name === "positions") {
-            const map = measured.region.value.body;
+            const map = measuredMap.region.value.body;
             const seen = map?.explain?.seenShare;
             const line =
                 seen === undefined ? "share of open interest seen: unknown" : `${percent(seen)} of open interest seen`;
             if (map) found.push({ map, word: wordOf(name), lines: [line], relative: false });
         } else {
             const old = name === "served" ? servedLiqmap.value : undefined;
-            const map = name === "served" ? old?.map : liqmap.region.value.body;
+            const map = name === "served" ? old?.map : estimateOf(side).body;
             if (!map) continue;
             const unlike = map.units === "relative";
             const lines = [unitText(map.units, map.view)];
@@ -184,6 +198,9 @@ function stripsOf(names: string[], side: Side): StripSource[] {
     }
     return found;
 }
+
+/** The liquidation map of a chart, as estimated. */
+export const estimateOf = (side: Side) => (side === 1 ? ownMap[1] : liqmap).region.value;
 
 /** The long and short side of a max pain, where it has one. */
 export function sides(pain: Pain["d1"]) {
@@ -196,8 +213,8 @@ export function sides(pain: Pain["d1"]) {
 }
 
 /** A distance from the current price in percent, with its sign. */
-export function distance(level: number): string | undefined {
-    const now = currentPrice.value?.value;
+export function distance(level: number, side: Side = 0): string | undefined {
+    const now = prices[side].value?.value;
     if (now === undefined) return undefined;
     const share = (100 * (level - now)) / now;
     return `${share < 0 ? "−" : "+"}${Math.abs(share).toFixed(Math.abs(share) < 10 ? 1 : 0)} %`;
@@ -244,6 +261,8 @@ export const marked = computed(() => {
 });
 
 export const cursor = signal<Cursor | undefined>(undefined);
+/** What was measured by a drag with Alt. */
+export const measured = signal<Measured | undefined>(undefined);
 /** Where the pointer is in the second chart. */
 export const secondCursor = signal<Cursor | undefined>(undefined);
 /** The cell of the keyboard's crosshair. */
@@ -260,13 +279,13 @@ export interface Readout {
 
 export const readout = computed<Readout | undefined>(() => {
     const at = cursor.value;
-    if (at && at.pane === 1 && !cell.value) return realisedReadout(at.instant);
+    if (at && at.pane === 1 && !cell.value) return realisedReadout(at.instant, 0);
     return cellReadout(0, at, cell.value);
 });
 
 export const secondReadout = computed(() => {
     const at = secondCursor.value;
-    return at?.pane === 1 ? realisedReadout(at.instant) : cellReadout(1, at);
+    return at?.pane === 1 ? realisedReadout(at.instant, 1) : cellReadout(1, at);
 });
 
 function cellReadout(
@@ -311,8 +330,8 @@ function cellReadout(
     };
 }
 
-export function realisedReadout(instant: number): Readout | undefined {
-    const shown = realised.value;
+export function realisedReadout(instant: number, side: Side): Readout | undefined {
+    const shown = (side === 0 ? realised : secondRealised).value;
     const stack = shown?.stacks.find(({ start }) => start <= instant && instant < start + shown.length);
     if (!shown || !stack) return undefined;
     const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0);
@@ -334,13 +353,24 @@ export function realisedReadout(instant: number): Readout | undefined {
     };
 }
 
+/** In what the second chart differs, where it is not the source. */
+export const differs = computed(() => {
+    const [first, second] = charts.value;
+    if (!second) return [];
+    const words: string[] = [];
+    if (second.symbol !== first.symbol) words.push(second.symbol);
+    if (second.model !== first.model) words.push(`model ${second.model}`);
+    if (second.exchange !== first.exchange) words.push(second.exchange ?? "all exchanges");
+    return words;
+});
+
 /** The largest clusters of the map of each chart, as the server sends them. */
 export const clusters = computed(() =>
     sources.value.flatMap((name, side) =>
         name === undefined
             ? []
             : stripsOf([name], side as Side).map(({ map, word, lines, relative }) => ({
-                  words: [`${word} · map ${map.range}`, ...lines],
+                  words: [`${word} · map ${map.range}`, ...(side === 1 ? differs.value : []), ...lines],
                   amount: `${word === wordOf("estimate") ? "est." : word.toLowerCase()}${relative ? "" : " USD"}`,
                   rows: (map.clusters ?? []).slice(0, 20),
               })),
@@ -349,12 +379,15 @@ export const clusters = computed(() =>
 
 export const gapsShown = computed(() => gaps.region.value.body?.data ?? []);
 
-/** The current price for the box on the axis; its age once it is older than a minute. */
-export const priceNow = computed(() => {
-    const known = currentPrice.value;
-    const old = priceAge.value ?? 0;
+function priceOf(side: Side) {
+    const known = prices[side].value;
+    const old = ageOf(known) ?? 0;
     return known && { value: known.value, age: old > 60_000 ? `${age(old)} old` : undefined };
-});
+}
+
+/** The current price for the box on the axis; its age once it is older than a minute. */
+export const priceNow = computed(() => priceOf(0));
+export const secondPrice = computed(() => priceOf(1));
 
 export const title = computed(() => {
     const { symbol, range, source } = view.value;

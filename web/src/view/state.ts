@@ -23,7 +23,8 @@ import type {
     Totals,
     Undercount,
 } from "../data/types";
-import { isRecorded, parse, SOURCES, type View, write } from "./address";
+import { type Asked, comparedOf, isRecorded, parse, SOURCES, type View, write } from "./address";
+import { layoutOf, saveLayout } from "./layout";
 import { day, duration, interval, moment, zoneName } from "./numbers";
 
 interface Data<T> {
@@ -31,7 +32,8 @@ interface Data<T> {
 }
 
 const first = parse(location.hash);
-export const view = signal<View>(first.view);
+// An address that says nothing opens what was chosen here before.
+export const view = signal<View>(location.hash ? first.view : { ...first.view, ...layoutOf(first.view.symbol) });
 export const notices = signal<string[]>(first.notices);
 let unknown = first.unknown;
 
@@ -49,7 +51,8 @@ export const addressOf = (shown: View) => write(shown, unknown) || location.path
 
 /** What differs from the view before; with `step` the browser's back button leads back to it. */
 export function change(patch: Partial<View>, step = false): void {
-    const next = { ...view.value, ...patch };
+    const { symbol } = patch;
+    const next = { ...view.value, ...(symbol === undefined ? {} : layoutOf(symbol)), ...patch };
     if (
         patch.symbol !== undefined ||
         patch.range !== undefined ||
@@ -66,6 +69,7 @@ export function change(patch: Partial<View>, step = false): void {
         if (patch.symbol !== undefined) next.p = patch.p;
     }
     view.value = next;
+    saveLayout(next, patch);
     const address = addressOf(next);
     if (step) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
@@ -93,10 +97,19 @@ function pairOf<T>(make: () => T): [T, T] {
     return [make(), make()];
 }
 
-/** The source of each chart; there is a second chart where another source is compared. */
+/** What each chart is asked for; there is a second chart where something is compared. */
+export const charts = computed<[Asked, Asked | undefined]>(() => [view.value, comparedOf(view.value)]);
+
+/** The source of each chart. */
 export const sources = computed<[string, string | undefined]>(() => {
-    const { source, compare } = view.value;
-    return [source, compare === source ? undefined : compare];
+    const [{ source }, second] = charts.value;
+    return [source, second?.source];
+});
+
+/** The coin of the second chart, where it is another: it has prices of its own. */
+export const otherCoin = computed(() => {
+    const symbol = charts.value[1]?.symbol;
+    return symbol === view.value.symbol ? undefined : symbol;
 });
 
 async function readGrid(response: Response, before: Grid | undefined): Promise<Grid> {
@@ -108,15 +121,20 @@ export const liqmap = new Loader<LiqMap>(trouble);
 export const measured = new Loader<LiqMap>(trouble);
 export const servedGrid = new Loader<Data<Served[]>>(trouble);
 export const servedMap = new Loader<Data<Served[]>>(trouble);
-/** Recorded maps of other services, for the first and the second chart. */
-export const recordedGrid = pairOf(() => new Loader<Grid>(trouble, GRID_TYPE, readGrid));
-export const recordedMap = pairOf(() => new Loader<LiqMap>(trouble));
+/** Recorded maps of other services for the first and the second chart, and estimates for the second. */
+export const ownGrid = pairOf(() => new Loader<Grid>(trouble, GRID_TYPE, readGrid));
+export const ownMap = pairOf(() => new Loader<LiqMap>(trouble));
 export const bars = new Loader<Data<Bar[]>>(trouble);
+/** Bars and realised amounts of the coin that is compared. */
+export const otherBars = new Loader<Data<Bar[]>>(trouble);
+export const otherPeriods = new Loader<Data<Period[]>>(trouble);
 /** A bar for each day of a year, for the ranges that can be asked. */
 export const days = new Loader<Data<Bar[]>>(trouble);
 export const levels = new Loader<Data<Levels>>(trouble);
 export const pain = new Loader<Data<Pain>>(trouble);
-export const largestOrders = new Loader<Data<Order[]>>(trouble);
+/** The largest orders of parts of what is in view, so that every part has some. */
+const PARTS = 8;
+export const largestOrders = Array.from({ length: PARTS + 1 }, () => new Loader<Data<Order[]>>(trouble));
 export const cascades = new Loader<Data<Cascade[]>>(trouble);
 export const overview = new Loader<Data<Record<string, Totals>>>(trouble);
 export const coins = new Loader<Data<CoinRow[]>>(trouble);
@@ -130,6 +148,20 @@ export const ready = new Loader<Ready>(trouble);
 type Reloads = Pick<Loader<unknown>, "load">;
 
 const recordings = computed(() => index.region.value.body?.recorded ?? []);
+
+/** What the first chart can be compared with, in the words of the address. */
+export const comparisons = computed(() => {
+    const { symbol, model, exchange, source, compare } = view.value;
+    const places = (exchanges.region.value.body?.data ?? []).map((row) => row.exchange).sort();
+    const found = [
+        ...allSources.value.filter((name) => name !== source),
+        ...["2", "3"].filter((other) => other !== model).map((other) => `model:${other}`),
+        ...places.filter((other) => other !== exchange).map((other) => `exchange:${other}`),
+        ...coinNames.value.filter((other) => other !== symbol).map((other) => `coin:${other}`),
+    ];
+    if (charts.value[1] && compare !== undefined && !found.includes(compare)) found.push(compare);
+    return found;
+});
 
 /** All sources that can be shown, with those that are. */
 export const allSources = computed(() => {
@@ -145,12 +177,12 @@ export const coinNames = computed(() => {
 });
 
 /** Recorded maps, for which there are no events, are requested periodically. */
-export const RECORDED = [...recordedGrid, ...recordedMap, index] as Reloads[];
+export const RECORDED = [...ownGrid, ...ownMap, index] as Reloads[];
 
 /** Which answers a kind of change makes old. */
 export const KINDS = {
-    estimate: [heatmap, liqmap, levels, pain, bars] as Reloads[],
-    realised: [overview, coins, exchanges, undercount, periods, largestOrders, cascades] as Reloads[],
+    estimate: [heatmap, liqmap, levels, pain, bars, ownGrid[1], ownMap[1], otherBars] as Reloads[],
+    realised: [overview, coins, exchanges, undercount, periods, otherPeriods, cascades] as Reloads[],
     record: [coverage, gaps, measured, servedGrid, servedMap] as Reloads[],
 };
 
@@ -247,10 +279,47 @@ function openOld(): void {
     ];
 }
 
+/** Asks for the largest orders of each part of what is in view. */
+function askOrders(): void {
+    const { symbol, exchange, as_of, t } = view.value;
+    const { body, trouble: refused } = heatmap.region.value;
+    const shown = covers.value;
+    // After the map, which matters more.
+    if (!shown || !(body || refused)) return;
+    const [from, to] = [Math.max(t?.[0] ?? shown[0], shown[0]), Math.min(t?.[1] ?? shown[1], shown[1])];
+    const every = columnLength.value;
+    // Parts begin at multiples of their length, so that a small move asks for nothing new.
+    const length = every * 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, to - from) / PARTS / every)));
+    const begin = Math.floor(from / length) * length;
+    const orders = { symbol, exchange, as_of };
+    for (const [i, loader] of largestOrders.entries()) {
+        const start = begin + i * length;
+        // The newest part has no end: what arrives later is in it.
+        const end = start + length >= shown[1] ? undefined : start + length;
+        const asked = { ...orders, limit: 25, start, end };
+        loader.to(
+            start < to ? path("api/liquidations/largest", asked) : undefined,
+            i === 0 ? path("api/liquidations/largest", { ...orders, limit: 300, range: "24h" }) : undefined,
+        );
+    }
+}
+
+/** The orders that are known of what is in view. */
+export const ordersInView = computed(() => largestOrders.flatMap(({ region }) => region.value.body?.data ?? []));
+
+/** Asks again for the orders of the parts that have no end. */
+export function askNewestOrders(): void {
+    for (const loader of largestOrders) {
+        const { question } = loader.region.peek();
+        if (question !== undefined && !question.includes("end=")) loader.load();
+    }
+}
+
 /** Begins to ask for what the view shows. */
 export function follow(): () => void {
     index.to("api");
     effect(openOld);
+    effect(askOrders);
     effect(() => {
         const { symbol } = view.value;
         const { body, trouble: refused } = heatmap.region.value;
@@ -293,21 +362,23 @@ export function follow(): () => void {
                 : undefined,
         );
         for (const side of [0, 1] as const) {
-            const source = sources.value[side];
-            const asked = source !== undefined && isRecorded(source) ? { symbol, exchange, source } : undefined;
-            recordedGrid[side].to(
-                asked && path("api/liq-heatmap", { ...asked, range, model, values: "u16", ...everywhere }),
-            );
-            recordedMap[side].to(asked && path("api/liq-map", { ...asked, range: mapRange.value, ...everywhere }));
+            const chart = charts.value[side];
+            const recorded = chart !== undefined && isRecorded(chart.source);
+            const estimate = side === 1 && chart?.source === "estimate";
+            const asked = recorded || estimate ? chart : undefined;
+            const what = asked && {
+                symbol: asked.symbol,
+                exchange: asked.exchange,
+                ...(recorded ? { source: asked.source } : { model: asked.model }),
+                ...everywhere,
+            };
+            const grid = recorded ? { model } : { explain: 1, ...wanted };
+            ownGrid[side].to(what && path("api/liq-heatmap", { ...what, range, values: "u16", ...grid }));
+            ownMap[side].to(what && path("api/liq-map", { ...what, range: mapRange.value }));
         }
         const headline = { symbol, model, ...everywhere };
         levels.to(path("api/liq-levels", { ...headline, exchange }), path("api/liq-levels", headline));
         pain.to(path("api/liq-maxpain", { ...headline, exchange }), path("api/liq-maxpain", headline));
-        const orders = { symbol, exchange, limit: 300 };
-        largestOrders.to(
-            path("api/liquidations/largest", { ...orders, ...window }),
-            path("api/liquidations/largest", { ...orders, ...oneDay }),
-        );
         overview.to(path("api/liquidations/overview", totals), path("api/liquidations/overview", everywhere));
         for (const [loader, name, more] of [
             [coins, "api/liquidations/coins", { limit: 12 }],
@@ -323,16 +394,18 @@ export function follow(): () => void {
             const candle = { symbol, start: from, interval: interval(slot), ...everywhere };
             bars.to(path("api/bars", { ...candle, running: 1 }), path("api/bars", candle));
             const whole = Math.floor(from / length) * length;
-            periods.to(
-                path("api/liquidations/history", {
-                    symbol,
-                    by: "exchange",
-                    exchange,
-                    interval: interval(length),
-                    start: whole,
-                    ...everywhere,
-                }),
-            );
+            const history = {
+                symbol,
+                by: "exchange",
+                exchange,
+                interval: interval(length),
+                start: whole,
+                ...everywhere,
+            };
+            periods.to(path("api/liquidations/history", history));
+            const other = otherCoin.value;
+            otherBars.to(other && path("api/bars", { ...candle, symbol: other }));
+            otherPeriods.to(other && path("api/liquidations/history", { ...history, symbol: other }));
             cascades.to(path("api/liquidations/cascades", { symbol, start: from, ...everywhere }));
             gaps.to(path("api/gaps", { start: from, ...everywhere }));
             const served = { symbol, start: from, ...everywhere };
@@ -374,7 +447,7 @@ export function regionOf(side: Side): Region<unknown> | undefined {
     const source = sources.value[side];
     if (source === undefined || source === "positions") return undefined;
     if (source === "served") return servedGrid.region.value;
-    return isRecorded(source) ? recordedGrid[side].region.value : heatmap.region.value;
+    return side === 1 || isRecorded(source) ? ownGrid[side].region.value : heatmap.region.value;
 }
 
 function gridOf(side: Side): Grid | undefined {
@@ -387,8 +460,13 @@ export const grids = [grid, computed(() => gridOf(1))] as const;
 
 const isWhole = (bar: Bar) => bar.closes_at >= bar.timestamp + bar.interval;
 
-/** The candles that are finished. */
-export const whole = computed(() => (bars.region.value.body?.data ?? []).filter(isWhole));
+const barsOf = (side: Side) => (side === 1 && otherCoin.value !== undefined ? otherBars : bars).region.value;
+
+const wholeOf = (side: Side) => (barsOf(side).body?.data ?? []).filter(isWhole);
+
+/** The candles that are finished, of the coin of each chart. */
+export const whole = computed(() => wholeOf(0));
+export const wholes = [whole, computed(() => wholeOf(1))] as const;
 
 /** Colours before a map is known. */
 const BEFORE: Peaks = { vmin: 1, vmid: 5, vmax: 10 };
@@ -401,10 +479,10 @@ function gridName(of: Grid, side: Side): string {
         of.symbol,
         of.range,
         of.model,
-        view.value.exchange,
+        charts.value[side]?.exchange,
         sources.value[side],
         of.units,
-        whole.value.length > 0,
+        wholes[side].value.length > 0,
     ].join(" ");
 }
 
@@ -412,7 +490,7 @@ for (const side of [0, 1] as const) {
     effect(() => {
         const shown = grids[side].value;
         // The candles say which prices are in view.
-        void whole.value.length;
+        void wholes[side].value.length;
         if (shown && fitted[side].peek()?.of !== gridName(shown, side)) fitSide(side);
     });
 }
@@ -420,8 +498,8 @@ for (const side of [0, 1] as const) {
 function fitSide(side: Side): void {
     const shown = grids[side].peek();
     if (!shown) return;
-    const { p } = view.peek();
-    const [low, high] = p ?? pricesInView(whole.peek(), shown.currentPrice, shown.prices);
+    const p = side === 1 && otherCoin.peek() !== undefined ? undefined : view.peek().p;
+    const [low, high] = p ?? pricesInView(wholes[side].peek(), shown.currentPrice, shown.prices);
     fitted[side].value = { of: gridName(shown, side), ...peaksOf(shown, low, high) };
 }
 
@@ -449,35 +527,52 @@ export const ageKnown = computed(() => {
     return Math.max(0, tick.value - known.now);
 });
 
+type Priced = Pick<LiqMap, "symbol" | "currentPrice" | "updatedAt">;
+
+function newestPrice(maps: readonly (Priced | undefined)[], symbol: string) {
+    let best: { value: number; at: number } | undefined;
+    for (const map of maps) {
+        if (map?.symbol !== symbol || !(map.currentPrice > 0) || (best && map.updatedAt <= best.at)) continue;
+        best = { value: map.currentPrice, at: map.updatedAt };
+    }
+    return best;
+}
+
 /** The current price, as the newest map says, and when it was so. */
 export const price = computed(() => {
-    const maps = isRecorded(view.value.source)
-        ? [grid.value]
-        : [heatmap.region.value.body, liqmap.region.value.body, measured.region.value.body];
-    const known = maps.filter((map) => map !== undefined && map.symbol === view.value.symbol && map.currentPrice > 0);
-    return known.reduce(
-        (best: { value: number; at: number } | undefined, map) =>
-            map && (!best || map.updatedAt > best.at) ? { value: map.currentPrice, at: map.updatedAt } : best,
-        undefined,
-    );
+    const { source, symbol } = view.value;
+    const all = [heatmap.region.value.body, liqmap.region.value.body, measured.region.value.body];
+    return newestPrice(isRecorded(source) ? [grid.value] : all, symbol);
 });
 
-/** How old the current price is, by the clock of what is shown. */
-export const priceAge = computed(() => {
-    const at = price.value?.at;
-    if (at === undefined) return undefined;
+/** The current price of the coin of each chart. */
+export const prices = [
+    price,
+    computed(() => {
+        const other = otherCoin.value;
+        if (other === undefined) return price.value;
+        return newestPrice([ownGrid[1].region.value.body, ownMap[1].region.value.body], other);
+    }),
+] as const;
+
+/** How old a price is, by the clock of what is shown. */
+export function ageOf(found: { at: number } | undefined): number | undefined {
     const clock = simulated.value || view.value.as_of !== undefined ? now.value : tick.value;
-    return clock === undefined ? undefined : Math.max(0, clock - at);
-});
+    return found === undefined || clock === undefined ? undefined : Math.max(0, clock - found.at);
+}
 
-/** The candle that is not finished, up to the current price. */
-export const unfinished = computed<Bar | undefined>(() => {
-    const last = whole.value[whole.value.length - 1];
-    const now = price.value;
+/** The candle that is not finished, up to the current price, of the coin of each chart. */
+export const unfinished = computed(() => unfinishedOf(0));
+export const unfinisheds = [unfinished, computed(() => unfinishedOf(1))] as const;
+
+function unfinishedOf(side: Side): Bar | undefined {
+    const whole = wholes[side].value;
+    const last = whole[whole.length - 1];
+    const now = prices[side].value;
     if (!last || !now || now.at <= last.closes_at) return undefined;
     const length = candleLength(columnLength.value);
     const timestamp = Math.floor((now.at - 1) / length) * length;
-    const sent = bars.region.value.body?.data.find((bar) => !isWhole(bar) && bar.timestamp === timestamp);
+    const sent = barsOf(side).body?.data.find((bar) => !isWhole(bar) && bar.timestamp === timestamp);
     const { open, high, low } = sent ?? { open: last.close, high: last.close, low: last.close };
     return {
         ...last,
@@ -489,7 +584,7 @@ export const unfinished = computed<Bar | undefined>(() => {
         low: Math.min(low, now.value),
         close: now.value,
     };
-});
+}
 
 /** Length of the bars that the market has. */
 export const barLength = computed(() => heatmap.region.value.body?.explain?.barIntervalMs ?? 300_000);
