@@ -122,5 +122,5 @@ def test_a_notebook_has_its_recorded_output(script, tmp_path):
 
 def test_the_page_of_the_notebooks_has_each_of_them():
     page = (notebooks.FOLDER / "README.md").read_text(encoding="utf-8")
-    assert [f"({script.stem}.ipynb)" in page for script in notebooks.SCRIPTS] == [True] * 6
+    assert [f"({script.stem}.ipynb)" in page for script in notebooks.SCRIPTS] == [True] * 7
     assert sorted(notebooks.FOLDER.glob("*.ipynb")) == [script.with_suffix(".ipynb") for script in notebooks.SCRIPTS]
