@@ -170,7 +170,8 @@ def _instants(at: Any, start: Any, end: Any, source: LocalSource) -> tuple[list[
     if isinstance(at, Rows | Mapping) or hasattr(at, "columns") or hasattr(at, "column_names"):
         return _of_bars(at)
     found = many(at)
-    instants = [instant(one, "at") for one in ([at] if found is None else found)]
+    asked: list[Any] = [at] if found is None else found
+    instants = [instant(one, "at") for one in asked]
     if not instants or None in instants:
         _refuse("at", at, 'instants, bars, or the length of a step such as "1h"')
     return [one for one in instants if one is not None], None

@@ -124,9 +124,10 @@ def _of_parquet(path: Path, coins: Collection[str], scratch: Path) -> Path:
     name = next((name for name in _NAMES if name in table.column_names), None)
     if name is None:
         return path
-    found = [cell for cell in compute.unique(table[name]).to_pylist() if cell is not None and _coin(str(cell)) in coins]
+    found = [cell for cell in table[name].unique().to_pylist() if cell is not None and _coin(str(cell)) in coins]
     target = scratch / path.name
-    parquet.write_table(table.filter(compute.is_in(table[name], pa.array(found, table[name].type))), target)
+    functions: Any = compute
+    parquet.write_table(table.filter(functions.is_in(table[name], pa.array(found, table[name].type))), target)
     return target
 
 

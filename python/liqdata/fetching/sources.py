@@ -75,7 +75,7 @@ _KNOWN = {one.name for one in fields(Source)} - {"name", "first", "last"} | {"fr
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "sources.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("liqdata.fetching") / "sources.toml").read_text(encoding="utf-8"))
 
 
 def built_in() -> dict[str, Source]:

@@ -44,6 +44,7 @@ class RowSource:
 
     def read(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         """Yield pages of new rows with their table; the position moves on when the next page is requested."""
+        seen = 0
         for table in TABLES:
             while True:
                 rows, ids, files, seen = self._page(table)
