@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::endpoint::{Endpoint, EndpointEntry};
-use super::llms::{LLMS, MCP};
+use super::llms::LLMS;
 use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
 use crate::contract::estimates::grid_bytes::{GRID_TYPE, GridValues};
 use crate::contract::realised::cascades::Cascades;
@@ -64,7 +64,6 @@ pub fn openapi(
     for (path, get) in pages(guarded) {
         paths.insert(path.to_owned(), json!({"get": named(get, &mut schemas)}));
     }
-    paths.insert(MCP.to_owned(), json!({"post": agents()}));
     named(refusal(), &mut schemas);
     schemas.insert("Explanation".to_owned(), explanation());
     let mut document = json!({
@@ -402,55 +401,6 @@ fn responses() -> Value {
         )
     });
     Value::Object(document.collect())
-}
-
-/// Returns the description of the path for agents, which speak a protocol of their own.
-fn agents() -> Value {
-    let message = json!({"application/json": {"schema": {"type": "object"}}});
-    let refusal = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}});
-    let mut responses = Map::new();
-    responses.insert(
-        "200".to_owned(),
-        json!({"description": "The answer to a request.", "content": message}),
-    );
-    responses.insert(
-        "202".to_owned(),
-        json!({"description": "A notification was accepted."}),
-    );
-    // The body of these is an error of the protocol, or a refusal.
-    let of_protocol = [
-        (
-            "400",
-            "The message is not of the protocol, or of an unknown version.",
-        ),
-        ("404", "The method of the message is unknown."),
-    ];
-    for (status, _) in REFUSALS {
-        let document = format!("#/components/responses/{status}");
-        responses.insert(status.to_owned(), json!({"$ref": document}));
-    }
-    for (status, meaning) in [
-        ("403", "The origin of the web page is not allowed."),
-        ("413", "The message is too long."),
-        ("501", "The service answers no agents."),
-    ] {
-        responses.insert(
-            status.to_owned(),
-            json!({"description": meaning, "content": refusal}),
-        );
-    }
-    for (status, meaning) in of_protocol {
-        responses.insert(
-            status.to_owned(),
-            json!({"description": meaning, "content": message}),
-        );
-    }
-    json!({
-        "operationId": "mcp",
-        "summary": "Read-only tools for agents, by the Model Context Protocol (Streamable HTTP).",
-        "requestBody": {"required": true, "content": message},
-        "responses": responses,
-    })
 }
 
 /// Returns the descriptions of the pages about the service.

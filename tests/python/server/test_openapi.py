@@ -50,7 +50,7 @@ def shortened(body):
 
 
 def queries(description):
-    """The paths with their query; agents send messages to /mcp instead."""
+    """The paths with their query."""
     return [(path, page["get"]) for path, page in description["paths"].items() if "get" in page]
 
 
