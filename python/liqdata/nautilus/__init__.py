@@ -6,7 +6,7 @@ a service.
 """
 
 try:
-    import nautilus_trader  # noqa: F401
+    import nautilus_trader  # noqa: F401 - whether it is there
 except ModuleNotFoundError as error:
     message = 'liqdata.nautilus needs nautilus_trader and Python 3.12 or newer: pip install "liqdata[nautilus]"'
     raise ModuleNotFoundError(message, name=error.name) from error

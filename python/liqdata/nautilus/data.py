@@ -13,7 +13,8 @@ from liqdata.scoring.columns import Table
 
 __all__ = ["CLIENT", "NANOS", "Liquidation", "LiquidationFeatures", "LiquidationGap"]
 
-# nautilus_trader reads the annotations of these classes as types, so they are not postponed in this file.
+# nautilus_trader reads the annotations of these classes as types, so they are not postponed in this file. Types are
+# checked without nautilus_trader, so that each class of it is `Any` there; it knows `dict` only without arguments.
 
 CLIENT = "LIQDATA"
 """Name of the data client."""

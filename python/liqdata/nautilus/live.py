@@ -27,6 +27,8 @@ __all__ = ["LiqdataDataClient", "LiqdataDataClientConfig", "LiqdataLiveDataClien
 _PAUSE = 1.0  # seconds before another attempt to connect
 _GONE = 410  # the status of a service that no longer knows the position
 
+# Types are checked without nautilus_trader, so that each class of it is `Any` there.
+
 
 class LiqdataDataClientConfig(LiveDataClientConfig, frozen=True, kw_only=True):  # type: ignore[misc, call-arg]
     """The settings of :class:`LiqdataDataClient`.
@@ -102,23 +104,24 @@ class LiqdataDataClient(LiveDataClient):  # type: ignore[misc]
         """Keep the stream for the other subscriptions."""
 
     async def _follow(self, stream: AsyncOrderStream[Any]) -> None:
-        since, reported = self._clock.timestamp_ns(), False
+        since = self._clock.timestamp_ns()
+        reported: set[bool] = set()  # of what has been lost since then
         while stream is self._stream:
             try:
                 row = await anext(stream, None)
             except LiqdataError as error:
                 lost = isinstance(error, UnexpectedReply) or getattr(error, "status", None) == _GONE
-                if lost or not reported:
+                if lost not in reported:
                     self._report(since, str(error), lost=lost)
-                    reported = not lost
-                if isinstance(error, NoAnswer | Refused) and not lost:
-                    await asyncio.sleep(_PAUSE)
-                elif not lost:
+                    reported.add(lost)
+                if not lost and not isinstance(error, NoAnswer | Refused):
                     raise
+                await asyncio.sleep(_PAUSE)
                 continue
             if row is None:
                 return
-            since, reported = self._clock.timestamp_ns(), False
+            since = self._clock.timestamp_ns()
+            reported.clear()
             self._handle_data(wrapped(order_of(row, since)))
 
     def _report(self, since: int, reason: str, *, lost: bool) -> None:
