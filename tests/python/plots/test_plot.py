@@ -11,8 +11,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import samples
 from drawn import END, bars, heatmap, levels, liqmap, maxpain, rows
 from matplotlib import colors, dates
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from printed import collisions
@@ -49,6 +51,21 @@ def test_a_heatmap_has_a_log_scale_with_zeros_masked(ax):
     rows = np.sort(grid.matrix[(grid.prices >= low) & (grid.prices <= high)].max(axis=1))
     # A tenth of the visible rows, but at most ten, has the brightest colour.
     assert mesh.norm.vmax == float(f"{rows[-min(10, len(rows) // 10)]:.3g}")
+
+
+@pytest.mark.parametrize("coin", ["BTC", "ETH", "SOL", "DOGE", "PEPE"])
+def test_few_pixels_of_a_heatmap_are_bright(coin):
+    shares = {}
+    for name in ("12h", "24h", "7d", "1M"):
+        figure = Figure(figsize=(8, 5))
+        canvas = FigureCanvasAgg(figure)
+        ax = samples.simulated().heatmap(coin, name).plot(figure.add_subplot())
+        canvas.draw()
+        left, below, right, above = (int(edge) for edge in ax.bbox.extents)
+        pixels = np.asarray(canvas.buffer_rgba())[::-1][below:above, left:right, :3] / 255
+        shares[name] = float((pixels @ [0.2126, 0.7152, 0.0722] > 0.35).mean())
+    # Something is bright, or nothing was drawn.
+    assert 0.0 < min(shares.values()) <= max(shares.values()) <= 0.2, shares
 
 
 def test_a_column_is_drawn_up_to_its_time(ax):

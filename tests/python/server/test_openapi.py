@@ -86,6 +86,7 @@ def test_every_endpoint_and_parameter_of_the_list_is_there(description, index):
         assert list(known) == [each["name"] for each in entry["parameters"] + everywhere] + of_bytes
         for each in entry["parameters"] + everywhere:
             schema = known[each["name"]]["schema"]
+            assert known[each["name"]]["explode"] is False
             (default,) = {one["default"] for one in parts(schema) if "default" in one} or {None}
             assert each["default"] in (default, None if default is None else str(default))
             assert each["allowed"] in known[each["name"]]["description"]
