@@ -108,10 +108,11 @@ fuzz: $(STAMP)/cargo-fuzz ## every decoder on inputs led by the code they reach,
 			-max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 || exit 1; \
 	done
 
-pictures: $(STAMP)/test $(ANY) ## the pictures of docs/how-to/plots.md, in target/pictures
+pictures: $(STAMP)/test $(ANY) ## the pictures of docs/how-to/plots.md, in target/pictures; the first of the README is one of them
 	mkdir -p target/pictures
 	sed -n '/^```python$$/,/^```$$/{/^```/d;p;}' docs/how-to/plots.md > target/pictures/page.py
 	cd target/pictures && MPLBACKEND=agg ../../$(BIN)/python page.py
+	cp target/pictures/heatmap.png docs/images/heatmap.png
 
 notebooks: $(STAMP)/test $(ANY) ## the notebooks of examples/notebooks, each run in a kernel and written with what it shows
 	$(BIN)/python tests/python/generators/notebooks.py
