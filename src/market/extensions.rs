@@ -502,6 +502,9 @@ impl MarketHistory for Market {
             return Err(Refusal::unknown_yet(at, self.now()));
         }
         let known_by = self.source.instant(as_of)?;
+        if let Some(hourly) = self.hourly_maps() {
+            return self.hourly_map(&hourly, asked, known_by, most);
+        }
         self.recordings
             .newest_map(self.recorded_in(), asked, known_by, most)
     }

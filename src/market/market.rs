@@ -263,10 +263,16 @@ impl Market {
     /// A [`Refusal`] if new rows cannot be read.
     pub(crate) fn state(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
         match basis {
-            Dependency::Recording(source) => Ok(SourceState {
-                revision: self.recordings.revision(self.recorded_in(), source)?,
-                now: self.now(),
-            }),
+            Dependency::Recording(source) => match self.hourly_maps() {
+                Some(hourly) => {
+                    hourly.check_name(source)?;
+                    self.source.state(&Dependency::Observations)
+                }
+                None => Ok(SourceState {
+                    revision: self.recordings.revision(self.recorded_in(), source)?,
+                    now: self.now(),
+                }),
+            },
             basis => self.source.state(basis),
         }
     }
@@ -284,7 +290,10 @@ impl Market {
     ///
     /// A [`Refusal`] if the recordings cannot be read.
     pub(crate) fn recorded_sources(&self) -> Result<Vec<RecordedSource>, Refusal> {
-        Recordings::sources(self.recorded_in())
+        match self.hourly_maps() {
+            Some(hourly) => Ok(vec![hourly]),
+            None => Recordings::sources(self.recorded_in()),
+        }
     }
 
     /// Waits until the revision of the observations differs from `seen`.

@@ -28,12 +28,14 @@ def _compare(page, what):
         ("model:3", "BTC ESTIMATE · model 3 · USD expected to be reported"),
         ("exchange:okx", "BTC ESTIMATE · model 2 · okx alone · USD of open interest exposed"),
         ("coin:ETH", "ETH ESTIMATE · model 2 · USD of open interest exposed"),
+        ("source:hourly", "BTC AS SERVED BY hourly"),
     ],
 )
-def test_a_model_an_exchange_or_a_coin_is_compared(visit, server, what, words):
+def test_a_model_an_exchange_a_coin_or_a_recording_is_compared(visit, server, what, words):
     page = visit(server.url)
     _ready(page)
-    assert _compare(page, what).startswith(words)
+    option = what.removeprefix("source:")
+    assert _compare(page, option).startswith(words)
     box = page.locator(".canvas").nth(1).bounding_box()
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
     until(page, "document.querySelectorAll('.readout')[1].dataset.value !== undefined")
@@ -44,7 +46,7 @@ def test_a_model_an_exchange_or_a_coin_is_compared(visit, server, what, words):
     with liqdata.Client(server.url) as client:
         wanted = client.heatmap(**asked).matrix[row, column]
     assert float(readout.get_attribute("data-value")) == pytest.approx(wanted, rel=1.01e-4)
-    assert page.evaluate("location.hash").endswith(f"compare={what}")
+    assert page.evaluate("location.hash").endswith(f"compare={option}")
 
 
 def test_a_drag_with_alt_measures_price_percent_and_usd(visit, server):

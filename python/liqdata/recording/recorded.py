@@ -106,6 +106,8 @@ def recorded_market(source: LocalSource, name: object, opened: Callable[[str, An
     known = recorded_sources(folder) if folder is not None else []
     if not isinstance(name, str) or folder is None or name.lower() not in known:
         some = ", ".join(map(repr, known)) or "none: nothing is recorded in this market"
+        if source.demo is not None:
+            some = "none: the recording of a simulated market has maps alone, for heatmap, liqmap and maxpain"
         msg = f"source: {name!r} is not recorded; allowed: {some}"
         raise BadQuery(msg, parameter="source")
     return opened(str(recorded_folder(folder, name.lower())), as_of)

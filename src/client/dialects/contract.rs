@@ -3,7 +3,7 @@
 use crate::client::dialect::{Dialect, Request};
 use crate::contract::decode::{self, Decode, DecodeError};
 use crate::contract::{self, Arguments, BadQuery, Endpoint, Stream};
-use crate::model::{CascadeRow, Order};
+use crate::model::{CascadeRow, MapSource, Order};
 
 /// The dialect of services that speak the contract ([`crate::contract`]).
 #[derive(Clone, Copy, Debug)]
@@ -25,13 +25,16 @@ const GRID_OR_JSON: &str = "application/vnd.liqdata.grid, application/json;q=0.9
 /// coin, or `1d` and `24h`.
 fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result<(), DecodeError> {
     let asked = question.to_query();
+    let is_recorded = asked
+        .iter()
+        .any(|(name, value)| *name == "source" && !MapSource::OWN.contains(&value.as_str()));
     for (name, echoed) in echo {
         let Some((_, wanted)) = asked.iter().find(|(asked, _)| asked == name) else {
             continue;
         };
         // A query names a custom model by text, but the reply repeats a number that only the service knows. They cannot
-        // be compared.
-        if *name == "model" && wanted.parse::<i64>().is_err() {
+        // be compared. A recorded map has the model with which it was served.
+        if *name == "model" && (is_recorded || wanted.parse::<i64>().is_err()) {
             continue;
         }
         let pairs = asked.iter().map(|(asked, value)| {

@@ -37,10 +37,10 @@ pub(crate) struct RecordedSeries {
     pub(crate) model: Option<i64>,
     /// Parameters of the stored rows.
     #[serde(skip_serializing)]
-    params: String,
+    pub(crate) params: String,
     /// Version of the stored rows.
     #[serde(skip_serializing)]
-    version: Option<String>,
+    pub(crate) version: Option<String>,
     /// Time of the first map.
     pub(crate) since: Millis,
     /// Time of the last map.
@@ -62,6 +62,14 @@ impl RecordedSeries {
         .collect::<Vec<_>>()
         .join(" ")
     }
+
+    /// Refuses a map at or before `until`, when there was none.
+    pub(crate) fn begins_later(&self, source: &str, until: Millis) -> Refusal {
+        let (described, since) = (self.described(), self.since);
+        Refusal::not_recorded(format!(
+            "{source} has no recorded {described} at or before {until}: the first one is of {since}"
+        ))
+    }
 }
 
 /// A recorded source with the maps that a server can send.
@@ -69,6 +77,19 @@ impl RecordedSeries {
 pub(crate) struct RecordedSource {
     pub(crate) source: String,
     pub(crate) maps: Vec<RecordedSeries>,
+}
+
+impl RecordedSource {
+    /// Refuses another source than this, the only recorded one.
+    pub(crate) fn check_name(&self, asked: &str) -> Result<(), Refusal> {
+        if asked == self.source {
+            return Ok(());
+        }
+        Err(Refusal::no_such_recording(
+            asked,
+            &[format!("{:?}", self.source)],
+        ))
+    }
 }
 
 /// What a query asks of a recorded source.
@@ -86,6 +107,30 @@ pub struct RecordedQuestion<'a> {
     pub exchange: Option<&'a str>,
     /// The model of the map if the source has maps of several models.
     pub model: Option<i64>,
+}
+
+impl RecordedQuestion<'_> {
+    /// The series among `all` that has the maps.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] that says which maps there are.
+    pub(crate) fn series(self, all: &[RecordedSeries]) -> Result<&RecordedSeries, Refusal> {
+        let fits = |series: &&RecordedSeries| {
+            series.endpoint == self.endpoint
+                && series.symbol == self.symbol
+                && series.range.as_deref() == self.range
+                && series.exchange.as_deref() == self.exchange
+        };
+        let of_model =
+            |series: &&RecordedSeries| self.model.is_some() && series.model == self.model;
+        let mut fitting = all.iter().filter(fits);
+        let first = fitting.clone().next();
+        fitting
+            .find(of_model)
+            .or(first)
+            .ok_or_else(|| no_such_map(self, all))
+    }
 }
 
 #[derive(Deserialize)]
@@ -164,22 +209,7 @@ impl Recordings {
         most: usize,
     ) -> Result<MapRow, Refusal> {
         let (folder, all) = known(archive, asked.source)?;
-        let fits = |series: &&RecordedSeries| {
-            series.endpoint == asked.endpoint
-                && series.symbol == asked.symbol
-                && series.range.as_deref() == asked.range
-                && series.exchange.as_deref() == asked.exchange
-        };
-        let of_model =
-            |series: &&RecordedSeries| asked.model.is_some() && series.model == asked.model;
-        let series = all
-            .iter()
-            .filter(fits)
-            .find(of_model)
-            .or_else(|| all.iter().find(fits));
-        let Some(series) = series else {
-            return Err(no_such_map(asked, &all));
-        };
+        let series = asked.series(&all)?;
         let until = as_of.map_or(series.last, |as_of| as_of.min(series.last));
         let reader = self.reader(&folder, asked.source)?;
         let (mut end, mut length) = (until.on(1), FIRST);
@@ -224,12 +254,7 @@ impl Recordings {
             }
             (end, length) = (start, length.saturating_mul(4));
         }
-        let since = series.since;
-        Err(Refusal::not_recorded(format!(
-            "{} has no recorded {} at or before {until}: the first one is of {since}",
-            asked.source,
-            series.described()
-        )))
+        Err(series.begins_later(asked.source, until))
     }
 
     /// The open archive of a source.
