@@ -130,3 +130,35 @@ def test_the_first_picture_is_light(visit, server):
     page = visit(server.url, prepare=prepare)
     _drawn(page)
     assert sum(sizes) < 310_000
+
+
+def test_the_largest_order_of_each_day_in_view_can_be_read(visit, server):
+    page = visit(f"{server.url}/#range=7d")
+    box = _drawn(page)
+    page.wait_for_timeout(1000)
+    with liqdata.Client(server.url) as client:
+        grid = client.heatmap("BTC", "7d")
+        days = [
+            (grid.times[0] + np.timedelta64(day, "D"), grid.times[0] + np.timedelta64(day + 1, "D")) for day in range(7)
+        ]
+        largest = [
+            client.largest(symbol="BTC", limit=1, start=start.astype(object), end=end.astype(object))[0]
+            for start, end in days
+        ]
+    # Two places tell where every column and row is.
+    corners = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in ((0.1, 0.1), (0.65, 0.6))]
+    (row, column, _), (other_row, other_column, _) = (_read(page, *corner) for corner in corners)
+    wide = (corners[1][0] - corners[0][0]) / (other_column - column)
+    high = (corners[1][1] - corners[0][1]) / (other_row - row)
+    read = 0
+    for order in largest:
+        slot = np.interp(order["timestamp"], grid.times.astype("int64"), np.arange(len(grid.times)))
+        level = np.interp(float(order["price"]), grid.prices, np.arange(len(grid.prices)))
+        x, y = corners[0][0] + (slot - column) * wide, corners[0][1] + (level - row) * high
+        if not box["y"] + 10 < y < box["y"] + 0.7 * box["height"]:
+            continue
+        page.mouse.move(x, y)
+        # Of discs that overlap the smallest is read.
+        until(page, "document.querySelector('.tip').textContent.includes('REALISED order')")
+        read += 1
+    assert read >= 5
