@@ -10,10 +10,8 @@ import json
 import os
 import threading
 from collections import deque
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 try:
     import anywidget
@@ -45,35 +43,6 @@ _WORDS = {
     "expected": "USD expected to be reported as liquidated",
     "relative": "relative, not USD",
 }
-
-
-def _millis(instant: datetime) -> int:
-    return round(instant.timestamp() * 1000)
-
-
-def grid_bytes(heatmap: Heatmap) -> bytes:
-    """Encode a heatmap in the form ``application/vnd.liqdata.grid``, with values of type f32."""
-    positive = heatmap.matrix[heatmap.matrix > 0]
-    head = json.dumps(
-        {
-            "symbol": heatmap.symbol,
-            "range": heatmap.range,
-            "model": heatmap.model,
-            "updatedAt": _millis(heatmap.updated_at),
-            "currentPrice": heatmap.current_price,
-            "times": heatmap.times.astype("datetime64[ms]").astype(int).tolist(),
-            "units": heatmap.units,
-            "simulated": heatmap.simulated,
-            "rows": heatmap.prices.size,
-            "values": "f32",
-            "low": float(positive.min(initial=1)),
-            "high": float(positive.max(initial=1)),
-        }
-    ).encode()
-    start = b"LIQGRID1" + len(head).to_bytes(4, "little") + head
-    start += bytes(-len(start) % 8)
-    values = np.ascontiguousarray(heatmap.matrix.T, dtype="<f4")
-    return start + heatmap.prices.astype("<f8").tobytes() + values.tobytes()
 
 
 class Live(anywidget.AnyWidget):
@@ -187,7 +156,7 @@ class Live(anywidget.AnyWidget):
             {name: row[name] for name in ("timestamp", "interval", "open", "high", "low", "close")}
             for row in found.price or ()
         ]
-        self.grid = grid_bytes(found)
+        self.grid = _core.grid_bytes(json.dumps(found.to_dict()))
         unit = _WORDS["relative"] if found.units == "relative" else _WORDS.get(found.view or "", "USD")
         self.label = [
             f"{found.symbol} {found.range} ESTIMATE",

@@ -49,6 +49,8 @@ mod _core {
     #[pymodule_export]
     use crate::python::calls::question::{AskedQuestion, endpoints, openapi, question};
     #[pymodule_export]
+    use crate::python::calls::reading::grid_bytes;
+    #[pymodule_export]
     use crate::python::calls::reply::read_reply;
     #[pymodule_export]
     use crate::python::calls::specification::{Specification, model_version};
