@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["pyspark==4.3.0"]
+# dependencies = ["pyspark==4.3.0", "obstore==0.12.1"]
 # ///
 """Spark reads the files of an archive and of an export: exact sums and look-ups, and days of UTC in a session in UTC.
 
