@@ -48,7 +48,7 @@ pub use ledger::ledger::{Ledger, Step};
 pub use ledger::parameters::{Drift, Parameters, Tier, TurnoverClock, version};
 pub use ledger::replay::advance_ledger;
 pub use observations::bar_sources::BarSources;
-pub use observations::known_rows::{bars, open_interest};
+pub use observations::known_rows::{bars, first_bar, open_interest};
 pub use observations::observations::{Observations, ObservedTables};
 pub use observations::open_interest_units::{OpenInterestUnit, each_in_base_units, in_base_units};
 pub use observations::resampling::{can_be_made, resize, running};

@@ -2,7 +2,7 @@
 
 use crate::engine::observations::resampling::resize;
 use crate::engine::{EngineError, View};
-use crate::model::{Bar, ObservedOpenInterest, PeriodLength, TimeRange};
+use crate::model::{Bar, Millis, ObservedOpenInterest, PeriodLength, TimeRange};
 
 /// Returns the closed bars of `coin` that lie in `range`, in order of time.
 ///
@@ -17,9 +17,7 @@ pub fn bars(
     range: TimeRange,
     size: Option<PeriodLength>,
 ) -> Result<Vec<Bar>, EngineError> {
-    let bars = view.observations().bars(coin);
-    let closed = bars.partition_point(|bar| bar.close_time() <= view.now());
-    let bars = bars.get(..closed).unwrap_or_default();
+    let bars = closed(view, coin);
     match size {
         Some(size) => resize(coin, bars, size, range),
         None => Ok(bars
@@ -28,6 +26,23 @@ pub fn bars(
             .copied()
             .collect()),
     }
+}
+
+/// Returns the open time and the length of the first closed bar of `coin` that opens in `range`.
+#[must_use]
+pub fn first_bar(view: &View<'_>, coin: &str, range: TimeRange) -> Option<(Millis, i64)> {
+    let bars = closed(view, coin);
+    let before = bars.partition_point(|bar| bar.open_time < range.start);
+    let first = bars.get(before)?;
+    range
+        .contains(first.open_time)
+        .then_some((first.open_time, first.interval))
+}
+
+fn closed<'a>(view: &View<'a>, coin: &str) -> &'a [Bar] {
+    let bars = view.observations().bars(coin);
+    let count = bars.partition_point(|bar| bar.close_time() <= view.now());
+    bars.get(..count).unwrap_or_default()
 }
 
 /// Returns the open interest readings of `coin` in `range`.

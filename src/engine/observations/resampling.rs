@@ -33,18 +33,14 @@ pub fn resize(
     let end = range.end.min(reach);
     // The range applies to the resampled bar, so that a returned bar has all of its source bars.
     let wanted = |bar: &Bar| open(bar) >= range.start && close(bar) <= end;
-    let bars: Vec<Bar> = bars
-        .iter()
-        .filter(|bar| fits(bar) && wanted(bar))
-        .copied()
-        .collect();
-    Ok(bars
-        .chunk_by(|a, b| open(a) == open(b))
-        .filter_map(|bars| {
-            let first = bars.first()?;
-            joined(bars, open(first), close(first))
-        })
-        .collect())
+    let mut periods: Vec<Bar> = Vec::new();
+    for bar in bars.iter().filter(|bar| fits(bar) && wanted(bar)) {
+        match periods.last_mut() {
+            Some(last) if last.open_time == open(bar) => extend(last, bar),
+            _ => periods.push(begun(bar, open(bar), close(bar))),
+        }
+    }
+    Ok(periods)
 }
 
 /// Returns the bar of the last period of `size` that has begun and has not ended by the close of the last of `bars`.
@@ -57,28 +53,36 @@ pub fn running(bars: &[Bar], size: PeriodLength) -> Option<RunningBar> {
     if last.close_time() >= close {
         return None;
     }
-    let within = bars
+    let mut within = bars
         .iter()
         .filter(|bar| bar.open_time >= open && size.is_made_of(bar.interval));
-    let within: Vec<Bar> = within.copied().collect();
-    Some(RunningBar {
-        bar: joined(&within, open, close)?,
-        known_at: within.last()?.close_time(),
-    })
+    let first = within.next()?;
+    let mut running = RunningBar {
+        bar: begun(first, open, close),
+        known_at: first.close_time(),
+    };
+    for bar in within {
+        extend(&mut running.bar, bar);
+        running.known_at = bar.close_time();
+    }
+    Some(running)
 }
 
-/// One bar from `open` to `close` that is made of `bars`; `None` without bars.
-fn joined(bars: &[Bar], open: Millis, close: Millis) -> Option<Bar> {
-    let (first, last) = (bars.first()?, bars.last()?);
-    Some(Bar {
+/// A bar from `open` to `close` whose only part so far is `first`.
+fn begun(first: &Bar, open: Millis, close: Millis) -> Bar {
+    Bar {
         open_time: open,
         interval: close.0 - open.0,
-        open: first.open,
-        high: bars.iter().map(|bar| bar.high).fold(first.high, f64::max),
-        low: bars.iter().map(|bar| bar.low).fold(first.low, f64::min),
-        close: last.close,
-        volume: bars.iter().map(|bar| bar.volume).sum(),
-    })
+        ..*first
+    }
+}
+
+/// Adds the next part to a bar.
+fn extend(period: &mut Bar, next: &Bar) {
+    period.high = period.high.max(next.high);
+    period.low = period.low.min(next.low);
+    period.close = next.close;
+    period.volume += next.volume;
 }
 
 /// Checks that periods of `size` can be made of at least one bar length of a coin.

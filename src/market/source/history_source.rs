@@ -54,10 +54,9 @@ pub(crate) trait HistorySource: ViewSource {
         as_of: Option<Millis>,
         range: TimeRange,
     ) -> Result<Option<(Millis, i64)>, Refusal> {
-        let from = TimeRange::new(range.start, TimeRange::ALL.end);
-        let bars = self.bars(coin, as_of, from, None)?;
-        let first = bars.first().map(|bar| (bar.open_time, bar.interval));
-        Ok(first.filter(|(open, _)| range.contains(*open)))
+        view_of(self, as_of, None, |view| {
+            engine::first_bar(view, coin, range)
+        })
     }
 
     /// The open-interest readings of a coin in `range`, in time order.
