@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::contract::argument::Argument;
 use crate::contract::endpoint::endpoint;
@@ -19,7 +20,7 @@ endpoint! {
     /// Asks for one row per decision instant and coin, from only what was known by then.
     ///
     /// The instants are either `at`, or the multiples of `every` from `start` on and before `end`.
-    Features = "features" at "/api/features", "what was known of coins at decision instants, one row each";
+    Features = "features" at "/api/features", "what was known of coins at decision instants, as CSV lines";
     symbols: SymbolList, "coins, such as BTC,ETH; a trading pair stands for its coin";
     [extension] at: Option<InstantList>, "the decision instants; either these, or every with start";
     [extension] start: Option<Bound>, "with every: only instants at or after this one";
@@ -168,6 +169,10 @@ impl Rule for InstantList {
         )
     }
 
+    fn schema() -> Value {
+        json!({"type": "string", "pattern": "^[0-9TZ:.+-]+(,[0-9TZ:.+-]+)*$"})
+    }
+
     fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {
         text_of::<Self>(name, argument)
     }
@@ -250,14 +255,14 @@ words! {
         "different whole minutes with commas between them, such as 15m,1h,24h, or none";
         |text| listed(text, |part| Some((part.to_owned(), minutes(part)?)));
         |windows| joined(windows.iter().map(|(name, _)| name));
-        {"type": "string", "pattern": "^(none|[1-9][0-9]{0,3}(m|min|h|d|w))$"}
+        {"type": "string", "pattern": "^(none|[1-9][0-9]{0,3}(m|min|h|d|w)(,[1-9][0-9]{0,3}(m|min|h|d|w))*)$"}
     }
     /// Rule for moves of the price in percent.
     MoveList = Vec<Percent> {
         "different percentages above 0 and below 100 with commas between them, such as 0.5,1,5, or none";
         |text| listed(text, |part| Percent::new(part.parse().ok()?));
         |moves| joined(moves);
-        {"type": "string", "pattern": r"^(none|[1-9][0-9]?(\.[0-9]{1,6})?)$"}
+        {"type": "string", "pattern": r"^(none|[1-9][0-9]?(\.[0-9]{1,6})?(,[1-9][0-9]?(\.[0-9]{1,6})?)*)$"}
     }
     /// Rule for a delay in milliseconds.
     Delay = i64 {
@@ -271,7 +276,7 @@ words! {
         "all, or names of different columns with commas between them";
         |text| listed(text, |part| (!part.is_empty()).then(|| part.to_owned()));
         |names| joined(names);
-        {"type": "string", "pattern": "^(all|price)$"}
+        {"type": "string", "pattern": r"^[a-z0-9_.]+(,[a-z0-9_.]+)*$"}
     }
 }
 

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use rust_decimal::Decimal;
 
 use crate::archive::{
-    Archive, ArchiveError, BarRow, Batch, Completeness, Gap, GapOutcome, MapRow, OpenInterestRow, OrderRow,
-    SessionId, Writer,
+    Archive, ArchiveError, BarRow, Batch, Completeness, Gap, GapOutcome, MapRow, OpenInterestRow,
+    OrderRow, SessionId, Writer,
 };
 use crate::contract::BadQuery;
 use crate::engine::{OpenInterestUnit, TableFault, in_base_units};
