@@ -1837,8 +1837,8 @@ class Queries(Generic[Amount]):
         The map is that of all open positions (``liqmap(..., opened="ever")``), so one walk through the bars serves all
         instants and all columns. Each row equals, bit for bit, that of a market of only the rows received by ``at``
         minus ``latency``: orders by their ``received_at``, bars by their close, readings by their time.
-        Archives filter bars and readings by their receipt too, so there each instant continues a ledger of its own. An hour
-        of imported orders counts as covered once its last order was received, so ``covered_W`` may be lower there.
+        Archives filter bars and readings by their receipt too, so there each instant continues a ledger of its own. An
+        hour of imported orders counts as covered once its last order was received, so ``covered_W`` may be lower there.
 
         A client asks for a few instants at a time, each time with its own deadline. The rows of a client equal those of
         the market that the service serves.

@@ -189,7 +189,8 @@ class BlockingService(Service):
             while True:
                 request = flow.send(self.core.begin_features(request).wait())
         except StopIteration as end:
-            return asked.rows(*end.value, self.origin(None))
+            table, units, views = end.value
+            return asked.rows(table, units, views, self.origin(None))
 
     def stream_orders(self, given: Mapping[str, Any]) -> OrderStream[Any]:
         """Iterate over new orders."""
@@ -289,7 +290,8 @@ class AsyncService(Service):
             try:
                 request = flow.send(reply)
             except StopIteration as end:
-                return asked.rows(*end.value, self.origin(None))
+                table, units, views = end.value
+                return asked.rows(table, units, views, self.origin(None))
 
     def stream_orders(self, given: Mapping[str, Any]) -> AsyncOrderStream[Any]:
         """Iterate over new orders."""
