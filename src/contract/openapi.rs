@@ -256,7 +256,7 @@ fn parameter(parameter: &Parameter, extensions: bool) -> Value {
     json!({
         "name": parameter.name,
         "in": "query",
-        "required": false,
+        "required": !parameter.optional && parameter.default.is_none(),
         // A value is one text. Otherwise generators of Java take alternatives for objects.
         "explode": false,
         "schema": schema,

@@ -280,111 +280,113 @@ words! {
     }
 }
 
+/// Name, type, unit and meaning of each column: `W` stands for a window, `N` for a move.
+const MEMBERS: &[(&str, &str, &str, &str)] = &[
+    ("at", "time", "ms", "the decision instant"),
+    ("coin", "text", "", "coin, such as BTC"),
+    (
+        "known_at",
+        "time",
+        "ms",
+        "newest instant of a row that was used, at or before at minus latency",
+    ),
+    ("price", "float", "USD", "close of the last closed bar"),
+    (
+        "long_usd_W",
+        "float",
+        "USD",
+        "liquidated longs with an event time after at minus W and up to at, for each window W; empty if nothing of it is covered",
+    ),
+    ("short_usd_W", "float", "USD", "the same of shorts"),
+    ("cnt_W", "int", "", "number of these orders"),
+    (
+        "covered_W",
+        "float",
+        "",
+        "covered share of the window as known then, 0 to 1",
+    ),
+    (
+        "long_usd_Npct",
+        "float",
+        "USD",
+        "what a fall of the price by N % would liquidate, for each move N",
+    ),
+    (
+        "short_usd_Npct",
+        "float",
+        "USD",
+        "what a rise of the price by N % would liquidate",
+    ),
+    (
+        "below_dist_pct",
+        "float",
+        "%",
+        "distance of the nearest cluster of longs from the price; negative",
+    ),
+    ("below_usd", "float", "USD", "USD of this cluster"),
+    (
+        "below_leverage",
+        "int",
+        "",
+        "leverage with the most USD in this cluster",
+    ),
+    (
+        "above_dist_pct",
+        "float",
+        "%",
+        "distance of the nearest cluster of shorts from the price",
+    ),
+    ("above_usd", "float", "USD", "USD of this cluster"),
+    (
+        "above_leverage",
+        "int",
+        "",
+        "leverage with the most USD in this cluster",
+    ),
+    (
+        "pain_long_dist_pct",
+        "float",
+        "%",
+        "distance of the headline level of longs within a day",
+    ),
+    ("pain_long_usd", "float", "USD", "USD of this level"),
+    (
+        "pain_short_dist_pct",
+        "float",
+        "%",
+        "distance of the headline level of shorts within a day",
+    ),
+    ("pain_short_usd", "float", "USD", "USD of this level"),
+    ("map_age_s", "float", "s", "time since the last bar closed"),
+    (
+        "oi_age_s",
+        "float",
+        "s",
+        "time since the last open-interest reading",
+    ),
+    (
+        "model_version",
+        "text",
+        "",
+        "version of the model of the map",
+    ),
+    (
+        "units",
+        "text",
+        "",
+        "usd, or relative if open interest is unknown: of all USD of the map; empty without a map",
+    ),
+    (
+        "view",
+        "text",
+        "",
+        "expected (model 3) or exposed (model 2); empty without a map",
+    ),
+];
+
 impl FeatureColumns {
-    /// The columns for a description: `W` stands for a window, `N` for a move.
+    /// The columns for a description.
     fn members() -> Vec<Member> {
-        const MEMBERS: &[(&str, &str, &str, &str)] = &[
-            ("at", "time", "ms", "the decision instant"),
-            ("coin", "text", "", "coin, such as BTC"),
-            (
-                "known_at",
-                "time",
-                "ms",
-                "newest instant of a row that was used, at or before at minus latency",
-            ),
-            ("price", "float", "USD", "close of the last closed bar"),
-            (
-                "long_usd_W",
-                "float",
-                "USD",
-                "liquidated longs with an event time after at minus W and up to at, for each window W; empty if nothing of it is covered",
-            ),
-            ("short_usd_W", "float", "USD", "the same of shorts"),
-            ("cnt_W", "int", "", "number of these orders"),
-            (
-                "covered_W",
-                "float",
-                "",
-                "covered share of the window as known then, 0 to 1",
-            ),
-            (
-                "long_usd_Npct",
-                "float",
-                "USD",
-                "what a fall of the price by N % would liquidate, for each move N",
-            ),
-            (
-                "short_usd_Npct",
-                "float",
-                "USD",
-                "what a rise of the price by N % would liquidate",
-            ),
-            (
-                "below_dist_pct",
-                "float",
-                "%",
-                "distance of the nearest cluster of longs from the price; negative",
-            ),
-            ("below_usd", "float", "USD", "USD of this cluster"),
-            (
-                "below_leverage",
-                "int",
-                "",
-                "leverage with the most USD in this cluster",
-            ),
-            (
-                "above_dist_pct",
-                "float",
-                "%",
-                "distance of the nearest cluster of shorts from the price",
-            ),
-            ("above_usd", "float", "USD", "USD of this cluster"),
-            (
-                "above_leverage",
-                "int",
-                "",
-                "leverage with the most USD in this cluster",
-            ),
-            (
-                "pain_long_dist_pct",
-                "float",
-                "%",
-                "distance of the headline level of longs within a day",
-            ),
-            ("pain_long_usd", "float", "USD", "USD of this level"),
-            (
-                "pain_short_dist_pct",
-                "float",
-                "%",
-                "distance of the headline level of shorts within a day",
-            ),
-            ("pain_short_usd", "float", "USD", "USD of this level"),
-            ("map_age_s", "float", "s", "time since the last bar closed"),
-            (
-                "oi_age_s",
-                "float",
-                "s",
-                "time since the last open-interest reading",
-            ),
-            (
-                "model_version",
-                "text",
-                "",
-                "version of the model of the map",
-            ),
-            (
-                "units",
-                "text",
-                "",
-                "usd, or relative if open interest is unknown: of all USD of the map; empty without a map",
-            ),
-            (
-                "view",
-                "text",
-                "",
-                "expected (model 3) or exposed (model 2); empty without a map",
-            ),
-        ];
         let member = |(name, kind, unit, meaning): &(
             &'static str,
             &'static str,

@@ -1,12 +1,13 @@
 """Features of a service: the rows of the market that it serves, bit for bit, as clients and as CSV lines get them."""
 
 import csv
+import json
 import random
 import socket
 import struct
 import time
 from datetime import timedelta
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -137,6 +138,11 @@ def test_other_rows_than_those_requested_are_refused(script, connect, lines):
         connect(service).features("BTC", [NOW], columns=["known_at"])
 
 
+def read(url):
+    with urlopen(url) as reply:
+        return reply.read()
+
+
 def test_a_url_gives_lines_for_any_reader(small):
     with liqdata.serve(small) as server:
         with urlopen(f"{server.url}/api/features?symbols=BTC,ETH&every=1h&start=-3h&columns=price,below_usd") as reply:
@@ -144,7 +150,11 @@ def test_a_url_gives_lines_for_any_reader(small):
             assert reply.headers["transfer-encoding"] == "chunked"
             head, *lines = csv.reader(reply.read().decode().splitlines())
         with urlopen(f"{server.url}/openapi.json") as reply:
-            assert b'"text/csv"' in reply.read()
+            described = json.load(reply)["paths"]["/api/features"]["get"]
+        defaults = {each["name"]: each["schema"].get("default") for each in described["parameters"]}
+        spelled = urlencode({name: value for name, value in defaults.items() if value})
+        asked = f"{server.url}/api/features?symbols=BTC&at={NOW}"
+        assert read(asked) == read(f"{asked}&{spelled}")
     assert head == ["at", "coin", "price", "below_usd", "units", "view"]
     rows = small.features(["BTC", "ETH"], "1h", start="-3h", columns=["price", "below_usd"])
     assert [(int(at), coin, float(price), float(usd) if usd else None) for at, coin, price, usd, *_ in lines] == [
