@@ -80,6 +80,7 @@ bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replie
 	$(BIN)/python tests/bench/slope.py
 	$(BIN)/python tests/bench/archive.py
 	$(BIN)/python tests/bench/history.py
+	$(BIN)/python tests/bench/features.py
 	$(BIN)/python tests/bench/ingest.py
 	$(BIN)/python tests/bench/serving.py
 	$(BIN)/python tests/bench/attacks.py

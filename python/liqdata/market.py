@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from weakref import WeakValueDictionary
 
@@ -17,24 +17,22 @@ from .endpoints.requests import rows
 from .errors import BadQuery, WrongState
 from .ingestion.tables import rates, table
 from .recorded_queries import RecordedQueries
-from .results.rows import Rows
 from .source import convert
 from .source.local import Clock, LocalSource, MirroredArchive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .model import Model
     from .recording.recorded import Recordings
+    from .results.rows import Rows
     from .server import Server
     from .types import (
         ArchiveTable,
         Bound,
         Instant,
         MapKind,
-        MapRange,
         MapRow,
-        ModelNumber,
         PositionRow,
         Progress,
     )
@@ -364,104 +362,6 @@ class Market(RecordedQueries):
             )
             raise WrongState(msg)
         return convert.rows(core.true_positions(_coin(symbol)), self._source.origin(None))
-
-    def features(
-        self,
-        symbols: str | Iterable[str],
-        at: Any,
-        *,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        columns: Literal["all"] | Iterable[str] = "all",
-        windows: Iterable[str | timedelta | int] = ("1h", "24h"),
-        within: Iterable[float] = (1, 2, 5),
-        range: MapRange = "7d",
-        model: ModelNumber | Model | None = None,
-        exchange: str | None = None,
-        latency: str | timedelta | int = 0,
-    ) -> Rows[Any]:
-        """One row per decision instant and coin, from only what was known by then.
-
-        Parameters
-        ----------
-        symbols : str or iterable of str
-            Coins, such as ``BTC``; a trading pair stands for its coin.
-        at : instants, str, timedelta or table
-            When decisions are taken: several instants; the length of a step, such as ``"1h"``, with ``start`` and
-            ``end``; or bars (rows of :meth:`bars`, or a table with ``timestamp``), the closes of which are the
-            instants.
-        start, end : int, datetime, str or timedelta, optional
-            With a step: the multiples of the step from ``start`` (inclusive) to ``end`` (exclusive); up to and
-            including *now* by default. ``start`` is required.
-        columns : "all" or iterable of str
-            Which columns to return; ``at`` and ``coin`` always come.
-        windows : iterable of str, timedelta or int
-            Lengths of the windows of realised orders: whole minutes.
-        within : iterable of float
-            Moves of the price, in percent.
-        range : {"1d", "7d", ...}
-            The range of :meth:`liqmap`, which limits the prices that clusters come from. If the last bar is older than
-            the range, the columns of the map are missing.
-        model : {2, 3} or Model, optional
-            As for :meth:`liqmap`: 3 where it is fitted by then, else 2, by default.
-        exchange : str, optional
-            Only orders, open interest and coverage of this exchange.
-        latency : str, timedelta or int
-            The delay of your own pipeline: rows count only if they were received this long before the instant.
-
-        Returns
-        -------
-        Rows
-            Ordered by ``at``, then as ``symbols``; floats are ``None`` (NaN in frames) where unknown:
-
-            * ``at`` (the decision instant, epoch ms), ``coin``, and with bars ``bar_open`` (the open of the bar that
-              closes at ``at``: the key for engines that label bars by their open)
-            * ``known_at``: the newest instant of a row that was used, at or before ``at`` minus ``latency``
-            * ``price``: USD, the close of the last closed bar
-            * for each window W ``long_usd_W``, ``short_usd_W`` (USD) and ``cnt_W`` (orders) with an event time after
-              ``at`` minus W and up to ``at``, missing if nothing of the window is covered; ``covered_W``: the covered
-              share as known then, 0 to 1
-            * for each move N ``long_usd_Npct``, ``short_usd_Npct``: USD that a fall or a rise of N % would liquidate
-              (:meth:`LiquidationMap.swept`)
-            * ``below_dist_pct``, ``below_usd``, ``below_leverage``, and ``above_…``: the nearest cluster of longs below
-              and of shorts above the price (:meth:`LiquidationMap.clusters`): the distance of its near end in percent,
-              its USD, and the leverage with the most USD in it
-            * ``pain_long_dist_pct``, ``pain_long_usd``, ``pain_short_…``: the headline level of each side within a day,
-              as :meth:`maxpain` chooses it by ``"reach"``
-            * ``map_age_s``, ``oi_age_s``: seconds since the last bar closed and since the last open-interest reading;
-              ``model_version``
-
-            ``meta["units"]`` says what the USD of the map are (``"usd"``, ``"relative"`` or ``"mixed"``).
-
-        Raises
-        ------
-        BadQuery
-            For a wrong parameter, and for an instant before the first observation or after *now*.
-        LiqdataError
-            If the call fails; :class:`Market` lists the classes.
-
-        Notes
-        -----
-        The map is that of all open positions (``liqmap(..., opened="ever")``), so one walk through the bars serves all
-        instants and all columns. Each row equals, bit for bit, that of a market of only the rows received by ``at``
-        minus ``latency``: orders by their ``received_at``, bars by their close, readings by their time.
-        Archives filter bars and readings by their receipt too, so there each instant continues a ledger of its own.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> rows = market.features(["BTC", "ETH"], "6h", start="-1d", windows=["1h"], within=[1])
-        >>> rows.columns[:5], len(rows)
-        (['at', 'coin', 'known_at', 'price', 'long_usd_1h'], 10)
-        """
-        from .features.question import question
-
-        asked = question(self._source, locals())
-        table, units = asked.ask(self._source.open_core())
-        meta = self._source.origin(None).meta(None)
-        meta |= {"units": units, "latency": timedelta(milliseconds=asked.latency)}
-        return Rows(table, decimals="float", meta=meta)
 
     def export(
         self,

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Debug};
 
 use crate::contract::decode::{BodyReader, BufferedBody, DecodeError, Reading};
-use crate::contract::{self, BadQuery, Endpoint, Stream};
+use crate::contract::{self, BadQuery, Endpoint, FeatureTable, Features, Stream};
 use crate::model::{CascadeRow, Order};
 
 /// An HTTP request for a question, and the decoder of its reply.
@@ -155,6 +155,15 @@ macro_rules! dialect {
                 Err(unanswered(self.name(), Stream::NAME))
             }
 
+            /// How `features` is asked.
+            ///
+            /// # Errors
+            ///
+            /// [`BadQuery`] if the service does not answer the question.
+            fn features(&self, _question: &Features) -> Result<Request<FeatureTable>, BadQuery> {
+                Err(unanswered(self.name(), Features::NAME))
+            }
+
             /// The request for closed cascades as server-sent events, decoded as in [`Dialect::stream`].
             ///
             /// # Errors
@@ -179,6 +188,12 @@ macro_rules! dialect {
 }
 
 contract::endpoints!(dialect);
+
+impl DialectQuery for Features {
+    fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Decoded>, BadQuery> {
+        dialect.features(self)
+    }
+}
 
 fn unanswered(dialect: &str, question: &str) -> BadQuery {
     BadQuery::new(

@@ -27,6 +27,8 @@ pub use argument::{Argument, ArgumentValue};
 pub use arguments::Arguments;
 pub use endpoint::{Endpoint, EndpointEntry};
 pub use envelope::{RefusedBody, ReplyEnvelope};
+pub use estimates::feature_table::{FeatureCells, FeatureColumn, FeatureColumns, FeatureTable};
+pub use estimates::features::{FeatureLines, Features, Percent};
 pub use estimates::grid_bytes::grid_parts;
 pub use estimates::grid_bytes::{
     GRID_TYPE, GridHashes, GridValues, cut_grid, encode_grid, explain_grid,
@@ -129,7 +131,7 @@ macro_rules! entries {
         pub const ENDPOINTS: &[EndpointEntry] = &[$($of_contract::ENTRY),+];
 
         /// The extension endpoints that liqdata's server adds to the contract.
-        pub const EXTENSIONS: &[EndpointEntry] = &[Stream::ENTRY $(, $extension::ENTRY)*];
+        pub const EXTENSIONS: &[EndpointEntry] = &[Stream::ENTRY, Features::ENTRY $(, $extension::ENTRY)*];
     };
 }
 endpoints!(entries);

@@ -177,6 +177,10 @@ fn operation(entry: &EndpointEntry, tag: &str) -> Value {
                 (Stream::CASCADE): row_of(Cascades::NAME, RowShape::of::<CascadeRow>()),
             },
         }})
+    } else if let ReplyShape::Csv(columns) = entry.reply {
+        let schema =
+            json!({"type": "string", "description": "A line of names, then a line for each row."});
+        json!({"text/csv": {"schema": schema, "x-columns": columns()}})
     } else {
         parameters.extend(EVERYWHERE.iter().map(|known| parameter(known, true)));
         parameters.push(json!({
@@ -252,7 +256,7 @@ fn parameter(parameter: &Parameter, extensions: bool) -> Value {
     json!({
         "name": parameter.name,
         "in": "query",
-        "required": false,
+        "required": !parameter.optional && parameter.default.is_none(),
         // A value is one text. Otherwise generators of Java take alternatives for objects.
         "explode": false,
         "schema": schema,
@@ -315,6 +319,7 @@ fn schema_of(entry: &EndpointEntry) -> Value {
         ReplyShape::Rows(shape) => json!({"type": "array", "items": row_of(entry.name, shape)}),
         ReplyShape::Events(shape) => row_of(entry.name, shape),
         ReplyShape::Object(object) => (object.schema)(),
+        ReplyShape::Csv(_) => json!({"type": "string"}),
     }
 }
 

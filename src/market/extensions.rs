@@ -309,7 +309,8 @@ impl Market {
 
     /// A market of only the rows that were known by `at`, which becomes its *now*.
     ///
-    /// An order is known once it was received, a bar and a period of totals once they closed.
+    /// An order is known once it was received, a bar and a period of totals once they closed. A simulation also knows its
+    /// gaps, but no positions.
     ///
     /// # Errors
     ///
@@ -322,7 +323,11 @@ impl Market {
         let mut totals = self.liquidations()?;
         totals.retain(|row| row.timestamp.on(row.interval.unwrap_or_default()) <= at);
         let observations = Observations::new(orders, bars, readings, Some(at))?;
-        let market = Self::fixed(observations.with_liquidations(totals)?, self.source());
+        let observations = observations.with_liquidations(totals)?;
+        let market = match self.source.simulated_feeds() {
+            Some(feeds) => Self::simulated(observations, feeds.clone(), Vec::new(), self.source()),
+            None => Self::fixed(observations, self.source()),
+        };
         Ok(if self.has_only_totals {
             market.of_totals()
         } else {

@@ -34,6 +34,7 @@ pub(crate) use map_recorder::ServedMap;
 pub use map_recorder::{MapRecorder, MapStatus, WantedMaps};
 pub use market::Market;
 pub use open_interest_units::{CoinReading, PriceError, PriceHistory};
+pub use query::feature_table::{FeaturePlan, feature_table};
 pub use query::features::{FeatureQuestion, FeatureRow, WindowFeatures};
 pub use query::market_history::MarketHistory;
 pub(crate) use query::market_query::{EndpointVisitor, every_endpoint};

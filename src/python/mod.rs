@@ -47,7 +47,9 @@ mod _core {
     #[pymodule_export]
     use crate::python::calls::call::Call;
     #[pymodule_export]
-    use crate::python::calls::question::{AskedQuestion, endpoints, openapi, question};
+    use crate::python::calls::question::{
+        AskedQuestion, endpoints, feature_columns, feature_query_length, openapi, question,
+    };
     #[pymodule_export]
     use crate::python::calls::reading::grid_bytes;
     #[pymodule_export]

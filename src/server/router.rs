@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Extension, Request, State};
-use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, VARY};
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -20,13 +20,16 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 
 use super::reject::Rejection;
 use super::shared::{Lane, PageState};
-use crate::contract::{self, ENDPOINTS, EXTENSIONS, MCP, OPENAPI, Stream, openapi};
+use crate::contract::{
+    self, ENDPOINTS, EXTENSIONS, Endpoint, Features, MCP, OPENAPI, Stream, openapi,
+};
 use crate::market::{EndpointVisitor, Market, MarketQuery, every_endpoint};
 use crate::server::access::guard::Guarded;
 use crate::server::admission::limits::Limits;
 use crate::server::answers::agent_calls::{answer_agent, only_post};
 use crate::server::answers::answer_cache::CacheKey;
 use crate::server::answers::event_stream::follow;
+use crate::server::answers::feature_lines::{CSV, features};
 use crate::server::answers::index::{Health, Index, Readiness};
 use crate::server::answers::pages::{EndpointPage, Origin};
 use crate::server::answers::query::{max_age, nothing};
@@ -67,6 +70,7 @@ pub(crate) fn pages(shared: PageState) -> Router {
     every_endpoint(Routes(Router::new()))
         .0
         .route(Stream::PATH, get(follow))
+        .route(Features::PATH, get(features))
         .route("/", get(index))
         .route("/api", get(index))
         .route(OPENAPI, get(description))
@@ -198,7 +202,9 @@ impl Predicate for Compressible {
     fn should_compress<B: HttpBody>(&self, response: &axum::http::Response<B>) -> bool {
         let needed = response.extensions().get::<IdentityRefused>().is_some()
             && response.status() != StatusCode::NOT_MODIFIED;
-        NotForContentType::SSE.should_compress(response)
+        // Lines are sent while they are computed, which compression would wait for.
+        response.headers().get(CONTENT_TYPE) != Some(&CSV)
+            && NotForContentType::SSE.should_compress(response)
             && (needed || SizeAbove::new(WORTH_COMPRESSING).should_compress(response))
     }
 }
@@ -260,7 +266,7 @@ pub(crate) async fn finish(
         Ok(response) if response.status() == StatusCode::NOT_ACCEPTABLE => {
             Rejection::NotAcceptable.into_response()
         }
-        // An event stream is never compressed.
+        // Event streams and lines are never compressed.
         Ok(response)
             if response.status() == StatusCode::OK
                 && response.extensions().get::<IdentityRefused>().is_some()

@@ -184,7 +184,8 @@ impl CoinSimulation {
         let Some(plan) = Plan::draw(&self.coin, &self.habits, rng) else {
             return 0;
         };
-        let venue = traders::place(VENUES.iter().map(|venue| venue.share), rng);
+        let shares = VENUES.iter().map(|venue| f64::from(venue.share) / 100.0);
+        let venue = traders::place(shares, rng);
         let (longs, shorts) = self.book.open_lots(venue);
         let side = traders::side(momentum, longs, shorts, rng);
         let entry = self.coin.price(leg.ticks(part));

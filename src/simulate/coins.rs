@@ -12,7 +12,8 @@ use crate::model::POWERS_OF_TEN_F64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SimulatedVenue {
     pub(super) name: &'static str,
-    pub(super) share: f64,
+    /// In percent.
+    pub(super) share: u32,
     /// Whether a liquidation is published as one order per fill.
     ///
     /// Such orders may be identical. Other exchanges publish a liquidation as one order.
@@ -34,7 +35,7 @@ pub(super) const VENUE_COUNT: usize = 5;
 pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
     SimulatedVenue {
         name: "binance",
-        share: 0.42,
+        share: 42,
         by_fill: false,
         thousands: true,
         is_sampled: true,
@@ -43,7 +44,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
     },
     SimulatedVenue {
         name: "bybit",
-        share: 0.20,
+        share: 20,
         by_fill: false,
         thousands: true,
         is_sampled: false,
@@ -52,7 +53,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
     },
     SimulatedVenue {
         name: "okx",
-        share: 0.17,
+        share: 17,
         by_fill: false,
         thousands: false,
         is_sampled: false,
@@ -61,7 +62,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
     },
     SimulatedVenue {
         name: "bitget",
-        share: 0.13,
+        share: 13,
         by_fill: false,
         thousands: false,
         is_sampled: false,
@@ -70,7 +71,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
     },
     SimulatedVenue {
         name: "gate",
-        share: 0.08,
+        share: 8,
         by_fill: true,
         thousands: false,
         is_sampled: false,
@@ -297,8 +298,8 @@ mod tests {
 
     #[test]
     fn the_shares_of_the_venues_sum_to_one() {
-        let sum: f64 = VENUES.iter().map(|venue| venue.share).sum();
-        assert!((sum - 1.0).abs() < 1e-12);
+        let sum: u32 = VENUES.iter().map(|venue| venue.share).sum();
+        assert_eq!(sum, 100);
     }
 
     #[test]

@@ -283,6 +283,10 @@ fn feeds(end: Millis) -> SimulatedFeeds {
             .map(|name| (name, Sampling::LatestOrLargest))
             .collect(),
         gaps: gaps.collect(),
+        shares: VENUES
+            .iter()
+            .map(|venue| (venue.name.to_owned(), venue.share))
+            .collect(),
     }
 }
 

@@ -49,7 +49,7 @@ const RESTRICTED: &[(&str, &[&str])] = &[
     ("parquet", &["archive", "collect"]),
     ("sha2", &["archive", "engine", "server"]),
     ("uuid", &["archive"]),
-    ("csv", &["feeds"]),
+    ("csv", &["contract", "feeds"]),
     ("zip", &["collect"]),
     (
         "arrow_array",

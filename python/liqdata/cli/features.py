@@ -80,7 +80,7 @@ def _write(market: Any, coins: list[str], every: str, to: Path, options: dict[st
         options["start"] = source.core.first
     defaults: dict[str, Any] = {"end": None, "columns": "all", "windows": ("1h", "24h"), "within": (1, 2, 5)}
     defaults |= {"range": "7d", "model": None, "exchange": None, "latency": 0}
-    asked = question(source, {"symbols": coins, "at": every, **defaults, **options})
+    asked = question({"symbols": coins, "at": every, **defaults, **options}).at(source.open_core().now)
     parts = [asked.instants[first : first + _PART] for first in range(0, len(asked.instants), _PART)]
     folder = to.with_name(f"{to.name}.parts")
     folder.mkdir(exist_ok=True)
@@ -94,7 +94,7 @@ def _write(market: Any, coins: list[str], every: str, to: Path, options: dict[st
     for part in parts:
         file = folder / f"{part[0]}-{part[-1]}.json"
         if not file.exists():
-            table, _ = asked.ask(source.open_core(), part)
+            table, _, _ = asked.ask(source.open_core(), part)
             state: Any = table.__reduce__()[1]  # the columns, as pickle stores them
             with atomic_write(file) as unfinished:
                 unfinished.write_text(json.dumps(state), encoding="utf-8")

@@ -80,6 +80,7 @@ def _questions() -> dict[str, tuple[str, str, bool]]:
     return {
         name: (endpoint.meaning, "commands.stream" if endpoint.reply == "events" else "question", endpoint.extension)
         for name, endpoint in endpoints().items()
+        if endpoint.reply != "csv"  # which a command of its own writes
     }
 
 

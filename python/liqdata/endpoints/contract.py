@@ -36,7 +36,7 @@ class Endpoint(NamedTuple):
     enveloped: bool
     parameters: tuple[Parameter, ...]
     meaning: str
-    reply: Literal["rows", "object", "events"]
+    reply: Literal["rows", "object", "events", "csv"]
     columns: tuple[dict[str, Any], ...]
     extension: bool
 

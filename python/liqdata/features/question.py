@@ -7,15 +7,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from liqdata import _core
-from liqdata.calls.arguments import instant, many, resolved
+from liqdata.calls.arguments import instant, many, resolved, time_range
 from liqdata.errors import BadQuery
 from liqdata.model import native
 from liqdata.results.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from liqdata.source.local import LocalSource
+    from liqdata.source.convert import Origin
 
 _MINUTE = 60_000
 _MOST = 5_000_000  # instants
@@ -23,36 +23,48 @@ _SPANS = 'whole minutes, such as "1h", a timedelta, or milliseconds'
 _MOVES = "percentages above 0 and below 100"
 
 
+class Grid(NamedTuple):
+    """The multiples of a step as instants, from a start on and before an end."""
+
+    step: int
+    start: Any
+    end: Any
+
+    def instants(self, now: int | None) -> list[int]:
+        """The instants, by default up to and including *now*."""
+        first, last = resolved(self.start, self.end, now)
+        if last is None:
+            last = first if now is None else now + 1
+        found = range(-(-(first or 0) // self.step) * self.step, last or 0, self.step)
+        if not found:
+            _refuse("start", self.start, "a start with a multiple of the step from it on and before end")
+        return _counted(list(found))
+
+
 class FeatureQuestion(NamedTuple):
     """Checked arguments, as the Rust core takes them."""
 
     symbols: list[str]
     instants: list[int]
+    grid: Grid | None
+    """What the instants follow from, as long as they are not known."""
     opens: list[int] | None
     windows: list[tuple[str, int]]
-    moves: list[tuple[str, float]]
+    moves: list[float]
     range: str
     model: Any
     exchange: str | None
     latency: int
     columns: list[str] | None
 
-    @property
-    def names(self) -> list[str]:
-        """The names of all columns, in order."""
-        found = ["at", "coin", *(["bar_open"] if self.opens is not None else []), "known_at", "price"]
-        for name, _ in self.windows:
-            found += [f"long_usd_{name}", f"short_usd_{name}", f"cnt_{name}", f"covered_{name}"]
-        for name, _ in self.moves:
-            found += [f"long_usd_{name}pct", f"short_usd_{name}pct"]
-        for side in ("below", "above"):
-            found += [f"{side}_dist_pct", f"{side}_usd", f"{side}_leverage"]
-        for side in ("long", "short"):
-            found += [f"pain_{side}_dist_pct", f"pain_{side}_usd"]
-        return [*found, "map_age_s", "oi_age_s", "model_version"]
+    def at(self, now: int | None) -> FeatureQuestion:
+        """The same question with its instants."""
+        return self if self.grid is None else self._replace(instants=self.grid.instants(now), grid=None)
 
-    def ask(self, core: _core.Market, instants: Sequence[int] | None = None) -> tuple[_core.Table, str | None]:
-        """The table of features and the units of its map; of some of the instants if they are given."""
+    def ask(
+        self, core: _core.Market, instants: Sequence[int] | None = None
+    ) -> tuple[_core.Table, list[str], list[str]]:
+        """The table of features, the units of its maps and the views of its models; of some instants if given."""
         return core.features(
             self.symbols,
             list(self.instants if instants is None else instants),
@@ -66,30 +78,51 @@ class FeatureQuestion(NamedTuple):
             self.columns,
         )
 
+    def rows(self, table: _core.Table, units: Iterable[str], views: Iterable[str], origin: Origin) -> Rows[Any]:
+        """The rows of an answer."""
+        meta = origin.meta(None)
+        meta |= {"units": _common(units), "view": _common(views), "latency": timedelta(milliseconds=self.latency)}
+        return Rows(table, decimals="float", meta=meta)
 
-def question(source: LocalSource, given: Mapping[str, Any]) -> FeatureQuestion:
+
+def question(given: Mapping[str, Any]) -> FeatureQuestion:
     """Check the arguments of ``features``."""
     names = many(given["symbols"])
     names = [given["symbols"]] if names is None else names
-    if not names or not all(isinstance(name, str) for name in names):
+    if not names or not all(isinstance(name, str) and "," not in name for name in names):
         _refuse("symbols", given["symbols"], 'a coin such as "BTC", or several')
-    instants, opens = _instants(given["at"], given["start"], given["end"], source)
-    if len(instants) > _MOST:
-        _refuse("at", f"{len(instants)} instants", f"at most {_MOST}")
+    instants, grid, opens = _instants(given["at"], given["start"], given["end"])
     _core.question("liqmap", symbol=names[0], range=given["range"], exchange=given["exchange"])
-    found = FeatureQuestion(
+    windows = [_named(window, "windows") for window in _several(given["windows"])]
+    moves = [_move(move) for move in _several(given["within"])]
+    for parameter, values in (("windows", [name for name, _ in windows]), ("within", moves)):
+        if len(set(values)) < len(values):
+            _refuse(parameter, given[parameter], "different values")
+    return FeatureQuestion(
         names,
-        instants,
+        _counted(instants),
+        grid,
         opens,
-        [_named(window, "windows") for window in _several(given["windows"])],
-        [_move(move) for move in _several(given["within"])],
+        windows,
+        moves,
         given["range"],
         None if given["model"] is None else native(given["model"]),
         given["exchange"],
         latency_of(given["latency"]),
-        None,
+        _columns(given["columns"], _core.feature_columns([name for name, _ in windows], moves, opens is not None)),
     )
-    return found._replace(columns=_columns(given["columns"], found.names))
+
+
+def _common(names: Iterable[str]) -> str | None:
+    """The name that all maps have, or ``"mixed"``; ``None`` without a map."""
+    found = set(names)
+    return "mixed" if len(found) > 1 else found.pop() if found else None
+
+
+def _counted(instants: list[int]) -> list[int]:
+    if len(instants) > _MOST:
+        _refuse("at", f"{len(instants)} instants", f"at most {_MOST}")
+    return instants
 
 
 def _refuse(parameter: str, value: object, allowed: str) -> NoReturn:
@@ -129,15 +162,15 @@ def _text(span: int) -> str:
     return f"{span // (length * _MINUTE)}{unit}"
 
 
-def _move(percent: Any) -> tuple[str, float]:
-    """A move of the price as its name and its percentage."""
+def _move(percent: Any) -> float:
+    """A move of the price in percent."""
     try:
         found = float(percent)
     except (TypeError, ValueError):
         found = 0.0
     if isinstance(percent, bool | str) or not 0 < found < 100:  # noqa: PLR2004 - percent
         _refuse("within", percent, _MOVES)
-    return f"{found:g}", found
+    return found
 
 
 def latency_of(latency: Any) -> int:
@@ -159,38 +192,28 @@ def _columns(columns: Any, names: list[str]) -> list[str] | None:
     return wanted
 
 
-def _instants(at: Any, start: Any, end: Any, source: LocalSource) -> tuple[list[int], list[int] | None]:
-    """The decision instants, and of bars their opens."""
+def _instants(at: Any, start: Any, end: Any) -> tuple[list[int], Grid | None, list[int] | None]:
+    """The decision instants or the grid that they follow from, and of bars their opens."""
     every = _core.span(at) if isinstance(at, str) else _milliseconds(at) if isinstance(at, timedelta) else None
     if every is not None:
-        return _grid(at, every, (start, end), source), None
+        if every <= 0 or every % _MINUTE:
+            _refuse("at", at, _SPANS)
+        if start is None:
+            _refuse("start", None, f"an instant, since at is the step {at!r}")
+        time_range(start, end)  # checks them
+        return [], Grid(every, start, end), None
     if start is not None or end is not None:
         allowed = 'None, unless at is the length of a step, such as "1h"'
         _refuse("start" if start is not None else "end", start if start is not None else end, allowed)
     if isinstance(at, Rows | Mapping) or hasattr(at, "columns") or hasattr(at, "column_names"):
-        return _of_bars(at)
+        closes, opens = _of_bars(at)
+        return closes, None, opens
     found = many(at)
     asked: list[Any] = [at] if found is None else found
     instants = [instant(one, "at") for one in asked]
     if not instants or None in instants:
         _refuse("at", at, 'instants, bars, or the length of a step such as "1h"')
-    return [one for one in instants if one is not None], None
-
-
-def _grid(at: Any, every: int, bounds: tuple[Any, Any], source: LocalSource) -> list[int]:
-    """The multiples of a step from a start on and before an end; by default up to and including *now*."""
-    if every <= 0 or every % _MINUTE:
-        _refuse("at", at, _SPANS)
-    now = source.open_core().now
-    first, last = resolved(*bounds, now)
-    if first is None:
-        _refuse("start", None, f"an instant, since at is the step {at!r}")
-    if last is None:
-        last = first if now is None else now + 1
-    found = list(range(-(-first // every) * every, last, every))
-    if not found:
-        _refuse("at", at, "a step with an instant from start on and before end")
-    return found
+    return [one for one in instants if one is not None], None, None
 
 
 def _of_bars(bars: Any) -> tuple[list[int], list[int]]:

@@ -283,6 +283,14 @@ class LocalSource:
         shown = bar(wanted=given["progress"], total=given["max_rows"])
         return OrderIterator(at_most(following, most), shown, lambda: self.origin(at), groups=groups)
 
+    def features(self, given: Mapping[str, Any]) -> Rows[Any]:
+        """What was known at decision instants."""
+        from liqdata.features.question import question
+
+        core = self.open_core()
+        asked = question(given).at(core.now)
+        return asked.rows(*asked.ask(core), self.origin(None))
+
     def stream_orders(self, given: Mapping[str, Any]) -> OrderStream[Any]:
         """Iterate over new orders."""
         least = least_usd(given["min_usd"])

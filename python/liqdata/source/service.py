@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -20,8 +21,9 @@ from liqdata.walk import AsyncOrderIterator, OrderIterator
 from .convert import rows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
 
+    from liqdata.features.question import FeatureQuestion
     from liqdata.results.rows import Rows
     from liqdata.types import BarRow
 
@@ -180,6 +182,16 @@ class BlockingService(Service):
         shown = bar(wanted=given["progress"], total=given["max_rows"])
         return OrderIterator(lambda: walk.begin_next().wait(), shown, origin, lambda: walk.end, groups=groups)
 
+    def features(self, given: Mapping[str, Any]) -> Rows[Any]:
+        """What was known at decision instants."""
+        asked, flow, request = _features(given)
+        try:
+            while True:
+                request = flow.send(self.core.begin_features(request).wait())
+        except StopIteration as end:
+            table, units, views = end.value
+            return asked.rows(table, units, views, self.origin(None))
+
     def stream_orders(self, given: Mapping[str, Any]) -> OrderStream[Any]:
         """Iterate over new orders."""
         return OrderStream(self._order_stream(given), decimals=self.options.decimals)
@@ -268,6 +280,19 @@ class AsyncService(Service):
         shown = bar(wanted=given["progress"], total=given["max_rows"])
         return AsyncOrderIterator(lambda: answer(walk.begin_next), shown, origin, lambda: walk.end, groups=groups)
 
+    async def features(self, given: Mapping[str, Any]) -> Rows[Any]:
+        """What was known at decision instants."""
+        from liqdata.calls.event_loop import answer
+
+        asked, flow, request = _features(given)
+        while True:
+            reply = await answer(partial(self.core.begin_features, request))
+            try:
+                request = flow.send(reply)
+            except StopIteration as end:
+                table, units, views = end.value
+                return asked.rows(table, units, views, self.origin(None))
+
     def stream_orders(self, given: Mapping[str, Any]) -> AsyncOrderStream[Any]:
         """Iterate over new orders."""
         return AsyncOrderStream(self._order_stream(given), decimals=self.options.decimals)
@@ -275,6 +300,16 @@ class AsyncService(Service):
     def stream_cascades(self, given: Mapping[str, Any]) -> AsyncCascadeStream[Any]:
         """Iterate over cascades as they end."""
         return AsyncCascadeStream(self._cascade_stream(given), decimals=self.options.decimals)
+
+
+def _features(given: Mapping[str, Any]) -> tuple[FeatureQuestion, Generator[dict[str, Any], Any, Any], dict[str, Any]]:
+    """A question for features, its requests, and the parameters of the first one."""
+    from liqdata.features.parts import requests
+    from liqdata.features.question import question
+
+    asked = question(given)
+    flow = requests(asked)
+    return asked, flow, next(flow)
 
 
 class _Series(NamedTuple):

@@ -1,9 +1,14 @@
 //! The contract as a dialect.
 
+use std::iter::repeat_n;
+
 use crate::client::dialect::{Dialect, Request};
-use crate::contract::decode::{self, Decode, DecodeError};
-use crate::contract::{self, Arguments, BadQuery, Endpoint, Stream};
-use crate::model::{CascadeRow, MapSource, Order};
+use crate::contract::decode::{self, Decode, DecodeError, Reading};
+use crate::contract::{
+    self, Arguments, BadQuery, Endpoint, FeatureCells, FeatureColumn, FeatureTable, Features,
+    Stream,
+};
+use crate::model::{CascadeRow, MapSource, Order, Symbol};
 
 /// The dialect of services that speak the contract ([`crate::contract`]).
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +58,36 @@ fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result
     Ok(())
 }
 
+/// Checks that the rows are of the requested instants and coins. Instants of a grid are not known here.
+fn of_instants(asked: &Features, table: &FeatureTable) -> Result<(), DecodeError> {
+    let coins: Vec<&str> = asked.symbols.iter().map(Symbol::coin).collect();
+    let mut instants = asked.at.clone().unwrap_or_default();
+    instants.sort_unstable();
+    let is_grid = asked.at.is_none();
+    let is_right = |column: &FeatureColumn| match (&*column.name, &column.cells) {
+        ("at", FeatureCells::Time(cells)) => {
+            is_grid
+                || cells
+                    .iter()
+                    .copied()
+                    .eq(instants.iter().flat_map(|at| repeat_n(at.0, coins.len())))
+        }
+        ("coin", FeatureCells::Text(cells)) => {
+            cells
+                .iter()
+                .eq(coins.iter().copied().cycle().take(table.rows))
+        }
+        _ => true,
+    };
+    match table.columns.iter().find(|column| !is_right(column)) {
+        Some(column) => Err(DecodeError::at(
+            column.name.clone(),
+            "the rows are not those of the requested instants and coins",
+        )),
+        None => Ok(()),
+    }
+}
+
 macro_rules! contract {
     ([$($of_contract:ident($contract:ident))+] [$($extension:ident($other:ident))*]) => {
         contract!($($of_contract($contract))+ $($extension($other))*);
@@ -75,6 +110,14 @@ macro_rules! contract {
                     Ok(as_it_stands(question))
                 }
             )+
+
+            fn features(&self, question: &Features) -> Result<Request<FeatureTable>, BadQuery> {
+                let (columns, asked) = (question.wanted()?, question.clone());
+                let read = move |body: &[u8]| FeatureTable::read(body, &columns).map(Reading::Reply);
+                Ok(Request::whole(Features::PATH, read)
+                    .with(question.to_query())
+                    .judged(move |table| of_instants(&asked, table)))
+            }
 
             fn stream(&self, question: &Stream) -> Result<Request<Vec<Order>>, BadQuery> {
                 Ok(Request::new(Stream::PATH, decode::intake(false)).with(question.to_query()))

@@ -1,6 +1,8 @@
-//! Endpoints of estimated liquidations: heatmaps, liquidation maps, levels, max pain and recorded maps.
+//! Endpoints of estimated liquidations: heatmaps, liquidation maps, levels, max pain, recorded maps and features.
 
 mod amounts;
+pub(super) mod feature_table;
+pub(super) mod features;
 pub(super) mod grid_bytes;
 pub(super) mod heatmap;
 pub(super) mod levels;

@@ -28,6 +28,8 @@ pub enum ReplyShape {
     Object(ObjectShape),
     /// Server-sent events.
     Events(RowShape),
+    /// CSV lines, with the columns that the parameters ask for.
+    Csv(fn() -> Vec<Member>),
 }
 
 impl ReplyShape {
@@ -38,6 +40,7 @@ impl ReplyShape {
             Self::Rows(_) => "rows",
             Self::Object(_) => "object",
             Self::Events(_) => "events",
+            Self::Csv(_) => "csv",
         }
     }
 
@@ -47,6 +50,7 @@ impl ReplyShape {
         match self {
             Self::Object(object) => (object.members)(),
             Self::Rows(row) | Self::Events(row) => row.members(),
+            Self::Csv(columns) => columns(),
         }
     }
 }

@@ -55,6 +55,22 @@ impl FeedCoverage {
         Self { exchanges }
     }
 
+    /// Builds the coverage from the recorded ranges and the shares of exchanges in percent; 0 for one without a share.
+    #[must_use]
+    pub fn of_shares(
+        recorded: BTreeMap<String, Vec<TimeRange>>,
+        shares: &BTreeMap<String, u32>,
+    ) -> Self {
+        let feeds = recorded.into_iter().map(|(exchange, ranges)| {
+            let percent = shares.get(&exchange).copied().unwrap_or_default();
+            let share = f64::from(percent) / 100.0;
+            (exchange, RecordedFeed { share, ranges })
+        });
+        Self {
+            exchanges: feeds.collect(),
+        }
+    }
+
     /// The share of the liquidations in a range that was recorded.
     ///
     /// 1 if nothing is known about recording.

@@ -238,7 +238,7 @@ impl Observations {
     #[must_use]
     pub fn with_feeds(mut self, feeds: &SimulatedFeeds) -> Self {
         let recorded_in = |range: TimeRange| -> RecordedRanges {
-            let names = self.exchanges().iter();
+            let names = self.exchanges().iter().chain(feeds.shares.keys());
             names
                 .map(|name| (name.clone(), feeds.recorded(name, range)))
                 .collect()
@@ -251,17 +251,9 @@ impl Observations {
             last.max().unwrap_or_default(),
         ));
         self.recorded = Some(whole);
+        // The amounts of all orders would tell of later ones.
         for history in self.coins.values_mut() {
-            let mut usd: BTreeMap<&str, f64> = BTreeMap::new();
-            for place in history.orders.iter().map(|place| *place as usize) {
-                *usd.entry(self.ring.exchange(place)).or_default() +=
-                    self.ring.amount(place).1.f64();
-            }
-            let usd = usd
-                .into_iter()
-                .map(|(name, usd)| (name.to_owned(), usd))
-                .collect();
-            history.exposure = FeedCoverage::new(recorded.clone(), &usd);
+            history.exposure = FeedCoverage::of_shares(recorded.clone(), &feeds.shares);
         }
         self.fits = DailyFitsCache::default();
         self.ledgers = LedgerCache::default();

@@ -1,11 +1,14 @@
 //! Features: what was known of one coin at each of many instants.
 
+use std::borrow::Cow;
+
+use crate::contract::FeatureColumns;
 use crate::engine::{self, ArrivedOrder, EngineError, MapFeatures, MapQuestion, VOLATILITY};
 use crate::market::market::Market;
 use crate::market::query::market_query::QueryNames;
 use crate::market::refusal::{Refusal, RefusalCode};
 use crate::market::source::view_source::{RequiredHistory, RequiredLedger, view_of};
-use crate::model::{Chosen, ExactSum, Millis, Model, Side, Symbol, TimeRange};
+use crate::model::{Chosen, ExactSum, MapRange, Millis, Model, Side, Symbol, TimeRange};
 
 /// Which features are wanted, and how late one's own data are.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +23,30 @@ pub struct FeatureQuestion {
     pub exchange: Option<String>,
     /// Milliseconds before each instant by which rows must have been received.
     pub latency: i64,
+}
+
+impl FeatureQuestion {
+    /// The features that the columns need; realised orders or the map are left out if no column needs them.
+    #[must_use]
+    pub fn of(
+        columns: &FeatureColumns,
+        range: MapRange,
+        model: Option<Chosen>,
+        exchange: Option<String>,
+        latency: i64,
+    ) -> Self {
+        let lengths = columns.windows.iter().map(|(_, length)| *length);
+        Self {
+            windows: lengths.filter(|_| columns.has_windows()).collect(),
+            map: columns.has_map().then(|| MapQuestion {
+                range,
+                moves: columns.moves.clone(),
+            }),
+            model,
+            exchange,
+            latency,
+        }
+    }
 }
 
 /// Realised orders of a window.
@@ -60,13 +87,8 @@ impl Market {
         asked: &FeatureQuestion,
         instants: &[Millis],
     ) -> Result<Vec<FeatureRow>, Refusal> {
+        self.check_features(&[symbol], asked, instants)?;
         let known: Vec<Millis> = instants.iter().map(|at| at.back(asked.latency)).collect();
-        self.check_instant(known.iter().min().copied())?;
-        self.check_instant(known.iter().max().copied())?;
-        self.check_names(&QueryNames {
-            symbols: vec![symbol],
-            exchange: asked.exchange.as_deref(),
-        })?;
         let coin = symbol.coin();
         let mut rows = self.window_features(coin, asked, instants)?;
         if let Some(of_map) = &asked.map {
@@ -79,6 +101,33 @@ impl Market {
             }
         }
         Ok(rows)
+    }
+
+    /// Refuses names that are unknown, and instants of which nothing is known.
+    pub(super) fn check_features(
+        &self,
+        symbols: &[&Symbol],
+        asked: &FeatureQuestion,
+        instants: &[Millis],
+    ) -> Result<(), Refusal> {
+        let named = |name: &'static str| {
+            move |refusal: Refusal| Refusal {
+                parameter: refusal.parameter.map(|given| match &*given {
+                    "as_of" | "symbol" => Cow::Borrowed(name),
+                    _ => given,
+                }),
+                ..refusal
+            }
+        };
+        for at in [instants.iter().min(), instants.iter().max()] {
+            let known_by = at.map(|at| at.back(asked.latency));
+            self.check_instant(known_by).map_err(named("at"))?;
+        }
+        self.check_names(&QueryNames {
+            symbols: symbols.to_vec(),
+            exchange: asked.exchange.as_deref(),
+        })
+        .map_err(named("symbols"))
     }
 
     /// The features of realised orders.

@@ -4,6 +4,7 @@
 //! `market_history` has the trait for reads of any time range.
 
 pub(super) mod cascades;
+pub(super) mod feature_table;
 pub(super) mod features;
 pub(super) mod history;
 pub(super) mod hourly_maps;

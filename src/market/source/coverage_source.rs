@@ -3,7 +3,7 @@
 use crate::engine::{self, CompleteTapes, RecordedRanges};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
-use crate::model::{CoverageGap, Millis, TimeRange, VenueCoverage, Window};
+use crate::model::{CoverageGap, Millis, SimulatedFeeds, TimeRange, VenueCoverage, Window};
 
 /// Coverage and gaps as of an instant. Tables record neither of them.
 pub(crate) trait CoverageSource: ViewSource {
@@ -61,6 +61,11 @@ pub(crate) trait CoverageSource: ViewSource {
     /// The first instant at which orders are known, as of an instant; `None` if they are at none.
     fn orders_from(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
         view_of(self, as_of, None, engine::orders_from)
+    }
+
+    /// How orders were published and recorded, if that was simulated.
+    fn simulated_feeds(&self) -> Option<&SimulatedFeeds> {
+        None
     }
 
     /// The gaps that overlap `range`.

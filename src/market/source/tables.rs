@@ -157,6 +157,10 @@ impl CoverageSource for TableSource {
         })
     }
 
+    fn simulated_feeds(&self) -> Option<&SimulatedFeeds> {
+        self.feeds.as_ref()
+    }
+
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
         let now = as_of.unwrap_or(self.observations.now());
         let feeds = self.feeds.iter();

@@ -26,6 +26,8 @@ pub struct SimulatedFeeds {
     pub sampled: BTreeMap<String, Sampling>,
     /// Gaps in the recording of whole exchanges: disjoint, by their starts.
     pub gaps: Vec<CoverageGap>,
+    /// The share of each exchange in the liquidations, in percent.
+    pub shares: BTreeMap<String, u32>,
 }
 
 impl SimulatedFeeds {

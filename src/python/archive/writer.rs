@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 use rust_decimal::Decimal;
 
 use crate::archive::{
-    Archive, ArchiveError, BarRow, Batch, Completeness, Gap, MapRow, OpenInterestRow, OrderRow,
-    SessionId, Writer,
+    Archive, ArchiveError, BarRow, Batch, Completeness, Gap, GapOutcome, MapRow, OpenInterestRow,
+    OrderRow, SessionId, Writer,
 };
 use crate::contract::BadQuery;
 use crate::engine::{OpenInterestUnit, TableFault, in_base_units};
 use crate::model::{
-    Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, ShortDecimal, Vocabulary,
+    GapState, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, ShortDecimal, Vocabulary,
     coin_of_pair,
 };
 use crate::python::error;
@@ -247,6 +247,31 @@ impl ArchiveWriter {
                 reason: reason.to_owned(),
                 recorded_at: Millis(end),
                 ..Gap::default()
+            }],
+            ..Batch::default()
+        };
+        self.with(py, |writer, _| writer.append(&batch).map(drop))
+    }
+
+    /// Records that `rows` orders of a gap were recovered at an instant.
+    fn recovered(
+        &self,
+        py: Python<'_>,
+        exchange: &str,
+        start: i64,
+        end: i64,
+        rows: u64,
+        recorded_at: i64,
+    ) -> PyResult<()> {
+        let batch = Batch {
+            outcomes: vec![GapOutcome {
+                exchange: exchange.to_owned(),
+                start: Millis(start),
+                end: Millis(end),
+                outcome: GapState::Recovered,
+                rows,
+                how: "written as recovered".to_owned(),
+                recorded_at: Millis(recorded_at),
             }],
             ..Batch::default()
         };

@@ -39,6 +39,8 @@ pub(crate) enum UnconvertedReply {
     Walked(Arc<UntakenOrders>, bool),
     /// The body of a vendor's reply as it is.
     Document(client::Document),
+    /// Features, with the units of their maps and the views of their models.
+    Features(Columns, [Vec<String>; 2]),
     /// Rows of a stream that the caller has not taken yet.
     Arrivals(Arc<UntakenArrivals>),
 }
@@ -54,6 +56,9 @@ impl UnconvertedReply {
             Self::Document(document) => {
                 let body = PyBytes::new(py, &document.body);
                 (document.status, document.headers, body).into_py_any(py)?
+            }
+            Self::Features(columns, [units, views]) => {
+                (Table::from(columns), units, views).into_py_any(py)?
             }
             Self::Walked(untaken, groups) => {
                 let columns = Columns::from(untaken.take()).grouped(groups);
@@ -580,6 +585,35 @@ pub(crate) fn orders(
         groups: groups.then_some(Groups::Included),
         ..asked
     })
+}
+
+/// Creates the query for features from its parameters.
+pub(crate) fn features(parameters: &Bound<'_, PyDict>) -> PyResult<contract::Features> {
+    let py = parameters.py();
+    let arguments = arguments(py, &contract::Features::ENTRY, |name| {
+        parameters.get_item(name)
+    })?;
+    contract::Features::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
+}
+
+/// Returns the length in bytes of the query string of a request for features.
+#[pyfunction]
+pub(crate) fn feature_query_length(parameters: &Bound<'_, PyDict>) -> PyResult<usize> {
+    let pairs = features(parameters)?.to_query();
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    Ok(query.extend_pairs(pairs).finish().len())
+}
+
+/// Returns the names of the columns of features.
+#[pyfunction]
+pub(crate) fn feature_columns(windows: Vec<String>, moves: Vec<f64>, opens: bool) -> Vec<String> {
+    let windows = windows.into_iter().map(|name| (name, 0)).collect();
+    let columns = contract::FeatureColumns {
+        windows,
+        moves,
+        wanted: None,
+    };
+    columns.names(opens)
 }
 
 /// Creates the query for the order stream of a service or market.

@@ -193,15 +193,19 @@ impl Columns {
         let joined = Self::from(OrderColumns::with_capacity(rows));
         let mut joined = joined.grouped(groups);
         for part in parts {
-            if part.columns.len() != joined.columns.len() {
-                return None;
-            }
-            for (column, more) in joined.columns.iter_mut().zip(&part.columns) {
-                column.append(more)?;
-            }
-            joined.rows += part.rows;
+            joined.add(part)?;
         }
         Some(joined)
+    }
+
+    /// Appends rows. `None` if their columns differ.
+    pub(crate) fn add(&mut self, more: &Self) -> Option<()> {
+        (more.columns.len() == self.columns.len()).then_some(())?;
+        for (column, more) in self.columns.iter_mut().zip(&more.columns) {
+            column.append(more)?;
+        }
+        self.rows += more.rows;
+        Some(())
     }
 
     /// Selects the rows at these indexes, in this order.

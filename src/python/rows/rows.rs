@@ -434,6 +434,29 @@ impl Table {
             .ok_or_else(|| PyValueError::new_err("tables of different columns cannot be joined"))
     }
 
+    /// Concatenates parts of features, and adds the opens of bars if they are given.
+    #[staticmethod]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python come by value"
+    )]
+    #[pyo3(signature = (tables, opens=None))]
+    fn joined_features(
+        py: Python<'_>,
+        tables: Vec<Bound<'_, Self>>,
+        opens: Option<Vec<i64>>,
+    ) -> PyResult<Self> {
+        let tables = tables.iter().map(|table| table.get().columns(py));
+        let tables: Vec<_> = tables.collect::<PyResult<_>>()?;
+        let joined = Columns::joined_features(tables.into_iter())
+            .ok_or_else(|| PyValueError::new_err("tables of different columns cannot be joined"))?;
+        Ok(match opens {
+            Some(opens) => joined.with_opens(&opens),
+            None => joined,
+        }
+        .into())
+    }
+
     /// Converts a decimal column to `Decimal`s with a common scale: the smallest that represents every value.
     fn decimals<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let column = self.column(py, name)?;

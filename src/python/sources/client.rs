@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use tokio::task::JoinSet;
 
 use crate::client::{self, Config};
@@ -269,6 +270,29 @@ impl Client {
             Outcome::Many(answers.into_iter().map(|(_, answer)| answer).collect())
         };
         Call::begin(work, wakeup(bridge, token))
+    }
+
+    /// Starts a call that requests features and returns their rows, the units of their maps and the views of their models.
+    #[pyo3(signature = (parameters, bridge=None, token=0))]
+    fn begin_features(
+        &self,
+        parameters: &Bound<'_, PyDict>,
+        bridge: Option<&Bound<'_, Bridge>>,
+        token: u64,
+    ) -> PyResult<Call> {
+        let client = self.open()?.apart();
+        let question = question::features(parameters)?;
+        let work = async move {
+            match client.fetch(&question).await {
+                Ok((mut table, _)) => {
+                    let labels = table.take_labels();
+                    let reply = UnconvertedReply::Features(table.into(), labels);
+                    Outcome::One(Some(Box::new(reply)))
+                }
+                Err(error) => Outcome::Failed(error.into(), None),
+            }
+        };
+        Call::begin_on(Threads::One, work, wakeup(bridge, token))
     }
 
     /// Starts a call that requests a path and returns the status, the headers and the body as it is.

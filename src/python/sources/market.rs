@@ -21,7 +21,6 @@ use crate::python::error;
 use crate::python::error::Failure;
 use crate::python::ingest::raw::{column_fault, observed_unjudged, rates, raw_table, row_fault};
 use crate::python::rows::columns::Columns;
-use crate::python::rows::features::{FeatureColumns, units};
 use crate::python::rows::rows::Table;
 use crate::python::runtime::imports;
 use crate::python::runtime::signals::{Progress, interruptible, watched};
@@ -642,7 +641,8 @@ impl Market {
         by_turns(py, &found)
     }
 
-    /// Returns the features of coins at instants, ordered by instant and coin, and the units of the map.
+    /// Returns the features of coins at instants, ordered by instant and coin, with the units of their maps and the views of
+    /// their models.
     ///
     /// `opens` has the open of the bar that closes at each instant, if the instants are those of bars. Windows and moves
     /// have their names. Without `wanted`, all columns are returned.
@@ -659,13 +659,13 @@ impl Market {
         instants: Vec<i64>,
         opens: Option<Vec<i64>>,
         windows: Vec<(String, i64)>,
-        moves: Vec<(String, f64)>,
+        moves: Vec<f64>,
         range: &str,
         model: &Bound<'_, PyAny>,
         exchange: &Bound<'_, PyAny>,
         latency: i64,
         wanted: Option<Vec<String>>,
-    ) -> PyResult<(Table, Option<&'static str>)> {
+    ) -> PyResult<(Table, Vec<String>, Vec<String>)> {
         let none = py.None().into_bound(py);
         let mut coins = Vec::with_capacity(symbols.len());
         let mut of_exchange = None;
@@ -674,10 +674,9 @@ impl Market {
             of_exchange = checked.exchange;
             coins.extend(checked.symbol);
         }
-        let columns = FeatureColumns {
-            windows: windows.iter().map(|(name, _)| name.clone()).collect(),
-            moves: moves.iter().map(|(name, _)| name.clone()).collect(),
-            opens,
+        let columns = contract::FeatureColumns {
+            windows,
+            moves,
             wanted,
         };
         let model = if model.is_none() {
@@ -685,20 +684,8 @@ impl Market {
         } else {
             Some(question::chosen(model)?)
         };
-        let asked = market::FeatureQuestion {
-            windows: if columns.has_windows() {
-                windows.into_iter().map(|(_, length)| length).collect()
-            } else {
-                Vec::new()
-            },
-            map: columns.has_map().then(|| engine::MapQuestion {
-                range: MapRange::parse(range).unwrap_or(MapRange::D7),
-                moves: moves.into_iter().map(|(_, percent)| percent).collect(),
-            }),
-            model,
-            exchange: of_exchange,
-            latency,
-        };
+        let range = MapRange::parse(range).unwrap_or(MapRange::D7);
+        let asked = market::FeatureQuestion::of(&columns, range, model, of_exchange, latency);
         let instants: Vec<Millis> = instants.into_iter().map(Millis).collect();
         let market = self.shared();
         interruptible(py, move || {
@@ -707,8 +694,9 @@ impl Market {
             for (coin, rows) in coins.iter().zip(found) {
                 of_coins.push((coin.coin().to_owned(), rows?));
             }
-            let units = units(&of_coins);
-            Ok((columns.table(&of_coins).into(), units))
+            let mut table = market::feature_table(&columns, opens.as_deref(), &of_coins);
+            let [units, views] = table.take_labels();
+            Ok((Columns::from(table).into(), units, views))
         })
     }
 

@@ -5,6 +5,7 @@ pub(super) mod agent_calls;
 pub(super) mod answer_cache;
 pub(super) mod event;
 pub(super) mod event_stream;
+pub(super) mod feature_lines;
 pub(super) mod index;
 pub(super) mod order_feed;
 pub(super) mod page_files;

@@ -24,7 +24,7 @@ from liqdata.cli.output import table
 from liqdata.endpoints.contract import endpoints
 
 TABLE = endpoints()
-ENDPOINTS = [endpoint.name for endpoint in TABLE.values() if endpoint.reply != "events"]
+ENDPOINTS = [endpoint.name for endpoint in TABLE.values() if endpoint.reply in {"rows", "object"}]
 
 # What a simulation has none of.
 QUIET = {"gaps", "maps", "positions"}

@@ -37,6 +37,12 @@ def test_a_candle_has_the_features_of_its_close(candles):
     assert not {"at", "coin", "bar_open"} & set(everything.columns)
 
 
+def test_a_service_gives_candles_the_same_features(candles, market, server):
+    options = {"columns": ["price", "long_usd_1h", "below_dist_pct"]}
+    found = add_features(candles, PAIR, server.url, "1h", **options)
+    pd.testing.assert_frame_equal(found, add_features(candles, PAIR, market, "1h", **options))
+
+
 def test_candles_before_the_first_bar_have_no_features(candles):
     early = candles.head(2).assign(date=candles["date"].head(2) - timedelta(days=40))
     found = add_features(pd.concat([early, candles]), PAIR, liqdata.demo(), "1h", columns=["price"])

@@ -77,13 +77,13 @@ def test_a_coin_without_bars_has_its_realised_columns():
 @pytest.mark.parametrize(
     "options, parameter",
     [
-        ({"symbols": "BTCC"}, "symbol"),
+        ({"symbols": "BTCC"}, "symbols"),
         ({"symbols": []}, "symbols"),
         ({"at": []}, "at"),
         ({"at": "1h"}, "start"),
         ({"start": NOW}, "start"),
-        ({"at": [NOW + 3 * DAY]}, "as_of"),
-        ({"at": [NOW - 9999 * DAY]}, "as_of"),
+        ({"at": [NOW + 3 * DAY]}, "at"),
+        ({"at": [NOW - 9999 * DAY]}, "at"),
         ({"windows": ["90s"]}, "windows"),
         ({"within": [0]}, "within"),
         ({"within": [100]}, "within"),

@@ -52,6 +52,9 @@ def _within(path, schema):
 def _members(endpoint):
     """The members of a reply, each with those of the objects in it."""
     content = PATHS[endpoint.path]["get"]["responses"]["200"]["content"]
+    if endpoint.reply == "csv":
+        yield from map(_column, endpoint.columns)
+        return
     if endpoint.reply == "events":
         schema = content["text/event-stream"]["x-events"]["message"]
     else:
@@ -70,6 +73,7 @@ def _members(endpoint):
 
 def _section(endpoint):
     replies = {"rows": "Rows", "object": "An object", "events": "Server-sent events, one row each"}
+    replies["csv"] = "CSV lines: one of names, then one for each row, with empty cells for unknown values"
     where = ', in `{"success", "data"}`' if endpoint.enveloped else ""
     lines = [f"## {endpoint.name}", "", f"`GET {endpoint.path}`: {endpoint.meaning}."]
     if endpoint.parameters:

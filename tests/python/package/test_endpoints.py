@@ -20,7 +20,7 @@ TABLE = endpoints()
 IN_META = {"positions": ("timestamp", "seen_share")}
 # Columns that are there only where they are asked for, which replies of the contract do not have.
 WHERE_ASKED = {"group_id"}
-ASKED = [endpoint for endpoint in TABLE.values() if endpoint.reply != "events"]
+ASKED = [endpoint for endpoint in TABLE.values() if endpoint.reply in {"rows", "object"}]
 FACES = {"Client": Client, "AsyncClient": AsyncClient, "Market": Market}
 TYPES = {"text": "str", "decimal": "Decimal", "float": "float", "int": "int", "time": "int", "bool": "bool"}
 
@@ -146,7 +146,9 @@ def test_the_stub_has_every_name_of_the_native_module():
     assert set(listed) == set(_core.__all__), "python/liqdata/_core.pyi: __all__ is not what src/python/mod.rs has"
 
 
-@pytest.mark.parametrize("endpoint", TABLE.values(), ids=lambda endpoint: endpoint.name)
+@pytest.mark.parametrize(
+    "endpoint", [each for each in TABLE.values() if each.reply != "csv"], ids=lambda endpoint: endpoint.name
+)
 def test_the_command_line_has_its_parameters(endpoint):
     entry = entries().get(endpoint.name.replace("_", "-"))
     assert entry is not None, f"python/liqdata/cli/menu.py has no command {endpoint.name}"
@@ -163,6 +165,12 @@ def test_the_stream_asks_with_the_parameters_of_the_table():
         assert orders == ["symbol", "exchange", "min_usd", "last_event_id"]
         assert cascades == ["symbol", "gap", "min_usd", "last_event_id"]
         assert {*orders, *cascades, "events"} == wanted
+
+
+def test_features_are_asked_with_the_parameters_of_the_table():
+    wanted = {parameter.name for parameter in TABLE["features"].parameters}
+    for kind in FACES.values():
+        assert {*inspect.signature(kind.features).parameters} - {"self"} | {"every"} == wanted
 
 
 def test_every_type_of_the_table_is_a_known_one():
