@@ -11,8 +11,8 @@ its state some days before. A *baseline* is a simple map.
 
 :func:`liqdata.score` is in ``score``, :func:`liqdata.score_truth` in ``known_positions``, :func:`liqdata.fit_shares`
 in ``shares``, :func:`liqdata.league` in the package ``league``. ``columns`` reads input tables, and ``truth`` reads
-the reported USD. ``compare`` makes the tables of a ``card``; ``text`` and ``picture`` print and draw a card. The package
-``maps`` has the maps and baselines to score, ``statistics`` the fits and scores.
+the reported USD. ``compare`` makes the tables of a ``card``; ``text`` and ``picture`` print and draw a card. ``maps``
+has the maps and baselines to score, ``statistics`` the fits and scores.
 """
 
 from __future__ import annotations

@@ -196,6 +196,7 @@ def test_a_map_that_was_altered_by_one_bit_is_named_and_not_scored(whole, league
         assert why in one["why"]
         assert f"line {one['line']}: {one['source']} {one['question']}" in page_of(league)
     assert {row["maps"] for row in found.rows()} == {HOURS - 3}
+    assert found.tables[0].left_out["served liqmap model=2 v2"]["changed or late"] == 3
 
 
 def test_a_recording_that_was_changed_after_its_commitment_is_named(whole, league, tmp_path, market):
@@ -227,6 +228,21 @@ def test_a_map_that_was_added_after_its_period_began_is_named_and_not_scored(who
     assert {row["maps"] for row in found.rows()} == {HOURS}
     for why in ("after its period began", "not committed before"):
         assert why in page_of(league)
+
+
+def test_maps_of_a_simulated_market_are_marked(tmp_path, market, server):
+    now = int(market.now.timestamp() * 1000)
+    with liqdata.Client(server.url) as client:
+        (source,) = sources_of(client)
+        part = SourceRecorder(
+            source, questions_of(source, ["BTC"], ["liqmap"]), Store(str(tmp_path), source.name), HOUR
+        )
+        part.round(now)
+        part.close()
+    found = [judged(tmp_path, tmp_path / "league", at, sources=source.name) for at in (now, now + 2 * HOUR)]
+    assert [one.added for one in found] == [1, 1]
+    assert found[1].tables[0].simulated
+    assert page_of(tmp_path / "league").count("SIMULATED") == 2
 
 
 def edited(number):
@@ -310,9 +326,11 @@ def test_the_page_opens_without_a_server_a_network_and_a_message(whole, league):
             page.on("pageerror", lambda error: messages.append(str(error)))
             page.on("request", lambda request: requests.append(request.url))
             page.goto((league / "index.html").as_uri())
-            assert page.locator("h2").first.inner_text() == "BTC, maps of 1d"
+            assert page.locator("h2").first.inner_text() == "BTC, estimated maps of 1d"
             assert page.evaluate("document.documentElement.scrollWidth") == width
             assert page.locator("td svg").count() == 2
+            frame = page.locator(".wide").first
+            assert width == 390 or frame.evaluate("(one) => one.scrollWidth <= one.clientWidth")
             page.locator("summary").click()
             assert page.get_by_text("null: mirrored").first.is_visible()
             dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(11, 13, 18)"

@@ -8,7 +8,7 @@ from liqdata.scoring.columns import DAY
 
 from . import stored_maps
 from .candidates import ESTIMATE, recorded
-from .chain import stamp
+from .chain import second
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,25 +23,27 @@ class Findings(NamedTuple):
 
     changed: list[dict[str, Any]]
     late: list[dict[str, Any]]
-    valid: list[Commitment]
+    wrong: set[int]
+    """The lines that are not scored."""
     before: int
     """Number of recorded maps for periods that began before the first commitment."""
 
 
 def audit(asked: Asked, chain: Chain, folder: Path, now: int) -> Findings:
     """Compare every commitment with its stored map, and the recordings with the commitments."""
-    found = Findings([], [], [], 0)
+    found = Findings([], [], set(), 0)
     reasons: dict[str, str | None] = {}
     for number, one in enumerate(chain.lines, 1):
         if one.map not in reasons:
             reasons[one.map] = _reason(folder, one.map)
         why = reasons[one.map]
         if one.committed >= one.start:
-            found.late.append(_finding(one, number, f"committed at {stamp(one.committed)}, after its period began"))
+            found.late.append(_finding(one, number, f"committed at {second(one.committed)}, after its period began"))
         elif why is not None:
             found.changed.append(_finding(one, number, why))
         else:
-            found.valid.append(one)
+            continue
+        found.wrong.add(number)
     return _against_recordings(asked, chain, found, now) if chain.lines else found
 
 
@@ -75,7 +77,7 @@ def _against_recordings(asked: Asked, chain: Chain, found: Findings, now: int) -
             late[period] = stored
             newest[period] = stored.at
     for (source, question, start), stored in late.items():
-        why = f"recorded as of {stamp(stored.at)}, not committed before {stamp(start)}"
+        why = f"recorded as of {second(stored.at)}, not committed before {second(start)}"
         about = {"source": source, "question": question, "instant": stored.at, "start": start}
         found.late.append({**about, "line": None, "why": why})
     return found._replace(before=before)

@@ -13,7 +13,7 @@ from liqdata.recording.contract_form import members
 from liqdata.recording.folders import recorded_sources
 from liqdata.scoring.columns import DAY, refuse
 
-from .chain import Commitment, stamp
+from .chain import Commitment, second
 from .stored_maps import StoredMap
 
 if TYPE_CHECKING:
@@ -97,10 +97,12 @@ def committable(asked: Asked, chain: Chain, now: int) -> tuple[list[tuple[Commit
                 try:
                     map = stored.decoded()
                 except LiqdataError as error:
-                    notes.append(f"{source} {question} of {stamp(stored.at)}: {error}")
+                    notes.append(f"{source} {question} of {second(stored.at)}: {error}")
                     continue
                 if (dated := millis_of(map.updated_at)) > start:
-                    notes.append(f"{source} {question}: the map is dated {stamp(dated)}, after the start of the period")
+                    notes.append(
+                        f"{source} {question}: the map is dated {second(dated)}, after the start of the period"
+                    )
                     continue
                 span = "1d" if map.range == "24h" else str(map.range)  # a heatmap calls a day 24h
                 end = start + asked.period
@@ -135,7 +137,7 @@ def _estimates(asked: Asked, coin: str, now: int, notes: list[str]) -> Iterator[
             name, version = _model(model)
             at = millis_of(map.updated_at)
             if at < now - STALE:
-                notes.append(f"{ESTIMATE} model {name} {coin} {span}: the newest data are of {stamp(at)}")
+                notes.append(f"{ESTIMATE} model {name} {coin} {span}: the newest data are of {second(at)}")
                 continue
             reply = json.dumps(members(map), separators=(",", ":"))
             params = urlencode({"range": span, "model": name})

@@ -150,16 +150,13 @@ class Chain:
             self._refuse(len(texts) + 1, f"it is missing: {HEAD} counts {count} lines")
 
     def _parsed(self, number: int, text: bytes) -> tuple[int, Commitment, str]:
-        try:
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
             members: dict[str, Any] = json.loads(text)
             sequence, previous = members.pop("sequence"), members.pop("previous")
             found = Commitment(**{name: _read(name, cell) for name, cell in members.items()})
-            is_same = _text(sequence, found, previous) == text and _HASH.fullmatch(found.map)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            is_same = None
-        if not is_same:
-            self._refuse(number, "it is not a commitment as liqdata writes it")
-        return sequence, found, previous
+            if _text(sequence, found, previous) == text and _HASH.fullmatch(found.map):
+                return sequence, found, previous
+        return self._refuse(number, "it is not a commitment as liqdata writes it")
 
     def _refuse(self, number: int, why: str) -> NoReturn:
         msg = f"{self.path}: line {number}: {why}; restore the file from a copy, or begin a league in a new folder"
@@ -169,6 +166,11 @@ class Chain:
 def stamp(millis: int) -> str:
     """An instant as ISO 8601 text with milliseconds."""
     return datetime_of(millis).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def second(millis: int) -> str:
+    """An instant as ISO 8601 text with seconds."""
+    return f"{stamp(millis)[:19]}Z"
 
 
 def _read(name: str, cell: Any) -> Any:

@@ -11,13 +11,16 @@ from liqdata.scoring.statistics.gain import RESAMPLES
 from liqdata.scoring.text import interval
 from liqdata.text.printable import counted, printable
 
-from .chain import FILE, stamp
+from .chain import FILE, second
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .referee import League
     from .tables import Line, Table
+
+_FEW = 8
+"""Number of days from which on intervals of whole days say something."""
 
 _MOST = 200
 """Maximum number of lines of a list; league.json has all."""
@@ -36,11 +39,12 @@ p, ul { margin: 0 0 8px; max-width: 90ch; overflow-wrap: anywhere; } ul { paddin
 .wide { overflow-x: auto; margin: 0 0 8px; border: 1px solid var(--line); border-radius: 4px; }
 .wide:focus-visible, summary:focus-visible { outline: 2px solid var(--dot); }
 summary { cursor: pointer; padding: 4px 0; }
-table { border-collapse: collapse; width: 100%; } caption { text-align: left; padding: 6px 10px; }
-th, td { padding: 5px 10px; text-align: right; white-space: nowrap; border-top: 1px solid var(--line); }
+table { border-collapse: collapse; width: 100%; } caption { text-align: left; padding: 6px 8px; }
+th, td { padding: 5px 8px; text-align: right; white-space: nowrap; border-top: 1px solid var(--line); }
 th { background: var(--raised); } th:first-child, td:first-child, .text { text-align: left; }
-td.text { white-space: normal; min-width: 22ch; }
-svg { display: block; width: 160px; height: 16px; } circle { fill: var(--dot); }
+td:first-child, td.text { white-space: normal; min-width: 13ch; overflow-wrap: anywhere; }
+td.text { min-width: 22ch; }
+svg { display: block; width: 160px; height: 16px; margin-left: auto; } circle { fill: var(--dot); }
 line { stroke: var(--dot); stroke-width: 3; } .zero { stroke: var(--faint); stroke-width: 1; stroke-dasharray: 2 2; }
 """
 _HEAD = f"""<!doctype html>
@@ -56,8 +60,8 @@ best of several maps.</li>
 <li>A <b>null</b> is a changed copy of the map: its state some days before, its average, its mirror image. A map that
 is no better than its best null shows no information of its own.</li>
 <li>Predictions are fitted to earlier periods only. The first {WARM} periods of a map are for learning.</li></ul>"""
-_CHAIN = """The chain shows that no line was changed. It shows when a line was written only to those who saw a later hash:
-publish it."""
+_CHAIN = """The chain shows that no line was changed. It shows when a line was written only to those who saw a later
+hash: publish it."""
 
 
 def html(made: League, period: int, now: int) -> str:
@@ -65,7 +69,7 @@ def html(made: League, period: int, now: int) -> str:
     parts = [
         _HEAD,
         f"<h1>League of liquidation maps{_tag(any(one.simulated for one in made.tables))}</h1>",
-        f'<p class="faint">Periods of {period // 60_000} minutes, written {stamp(now)[:16].replace("T", " ")} UTC</p>',
+        f'<p class="faint">Periods of {period // 60_000} minutes, written {second(now)}</p>',
         _EXPLAINED,
         *(_section(one) for one in made.tables),
         *([] if made.tables else ["<h2>No scores</h2><p>No period of a committed map has ended.</p>"]),
@@ -82,11 +86,13 @@ def html(made: League, period: int, now: int) -> str:
 def described(one: dict[str, Any]) -> str:
     """A changed or late map in one line."""
     line = "" if one["line"] is None else f"line {one['line']}: "
-    return f"{line}{one['source']} {one['question']}, period of {stamp(one['start'])}: {one['why']}"
+    return f"{line}{one['source']} {one['question']}, period of {second(one['start'])}: {one['why']}"
 
 
 def reading(row: Line) -> str:
     """What a row of scores says, in words."""
+    if row["days"] < _FEW:
+        return f"too few days to say: {row['days']}"
     if row["dig_high"] < 0:
         return "worse than the price path alone"
     if not row["dig_low"] > 0:
@@ -99,50 +105,28 @@ def reading(row: Line) -> str:
 def _section(one: Table) -> str:
     both = [row for row in one.rows if row["side"] == "both"]
     ends = [0.0, *(row[name] for row in both for name in ("dig_low", "dig_high") if math.isfinite(row[name]))]
-    parts = [f"<h2>{escape(one.coin)}, maps of {escape(one.range)}{_tag(one.simulated)}</h2>"]
+    parts = [f"<h2>{escape(one.coin)}, estimated maps of {escape(one.range)}{_tag(one.simulated)}</h2>"]
     if both:
-        heads = [
-            "map",
-            "in words",
-            "maps",
-            "periods",
-            "reported USD",
-            "dig",
-            "",
-            "ig",
-            "best null",
-            "top 10 %",
-            "calibration",
-        ]
-        parts.append(
-            _table("Longs and shorts together, by dig", heads, [_cells(row, min(ends), max(ends)) for row in both])
-        )
-        apart = [
-            {"map": f"{row['source']} {row['model']}", "what": row["side"], **row}
-            for row in one.rows
-            if row not in both
-        ]
-        rows = [[row["map"], row["what"], f"{row['n']:,}", interval(row, "dig")] for row in [*apart, *one.more]]
-        inner = _table("", ["map", "what", "periods", "dig"], rows)
+        heads = ["map", "dig", "in words", "best null", "ig", "maps", "periods", "top 10 %", "calibration"]
+        cells = [_cells(row, min(ends), max(ends)) for row in both]
+        parts.append(_table("Longs and shorts together, by dig", heads, cells))
+        apart = [{**row, "map": f"{row['source']} {row['model']}", "what": row["side"]} for row in one.rows]
+        some = [*(row for row in apart if row["side"] != "both"), *one.more]
+        rows = [[row["map"], interval(row, "dig"), row["what"], f"{row['n']:,}"] for row in some]
+        inner = _table("", ["map", "dig", "what", "periods"], rows)
         parts.append(f"<details><summary>Sides, nulls, and differences between maps</summary>{inner}</details>")
     rows = [
-        [name, "; ".join(f"{count:,} {why}" for why, count in reasons.items() if count) or "nothing"]
+        [name, "; ".join(f"{why}: {count:,}" for why, count in reasons.items() if count) or "nothing"]
         for name, reasons in one.left_out.items()
     ]
     return "\n".join([*parts, _table("", ["map", "maps left out"], rows), _list(one.notes)])
 
 
 def _cells(row: Line, low: float, high: float) -> list[str]:
-    return [
-        *(f"{row['source']} {row['model']}", reading(row), f"{row['maps']:,}", f"{row['n']:,}", f"{row['usd']:,.0f}"),
-        *(
-            interval(row, "dig"),
-            _drawing(row, low, high),
-            interval(row, "ig"),
-            f"{row['null']}: {row['null_dig']:+.4f}",
-        ),
-        *(f"{row['top10']:.2f}", f"{row['calibration']:.2f}"),
-    ]
+    dig = _Drawing(escape(interval(row, "dig")) + _drawing(row, low, high))
+    null = f"{row['null']}: {row['null_dig']:+.4f}"
+    counts = (f"{row['maps']:,}", f"{row['n']:,}", f"{row['top10']:.2f}", f"{row['calibration']:.2f}")
+    return [f"{row['source']} {row['model']}", dig, reading(row), null, interval(row, "ig"), *counts]
 
 
 class _Drawing(str):
@@ -157,7 +141,7 @@ def _drawing(row: Line, low: float, high: float) -> str:
         return ""
     cells = (row["dig_low"], row["dig_high"], row["dig"], 0.0)
     first, last, dot, zero = (f"{5 + 150 * (cell - low) / ((high - low) or 1.0):.1f}" for cell in cells)
-    return _Drawing(
+    return (
         f'<svg viewBox="0 0 160 16" aria-hidden="true"><line class="zero" x1="{zero}" x2="{zero}" y1="0" y2="16"/>'
         f'<line x1="{first}" x2="{last}" y1="8" y2="8"/><circle cx="{dot}" cy="8" r="4"/></svg>'
     )

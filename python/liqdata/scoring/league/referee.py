@@ -84,9 +84,10 @@ class League:
         Returns
         -------
         Rows
-            ``coin``, ``range``, ``source``, ``model``, ``maps`` (number of committed maps of periods that have ended);
-            ``side``, ``n``, ``usd``, ``ig``, ``dig``, their intervals, ``spearman``, ``top10`` and ``calibration`` as
-            in :meth:`scoring.Scorecard.rows`; ``null`` (the best null) and its ``null_dig``.
+            ``coin``, ``range``, ``source`` and ``model``; ``maps`` (number of committed maps of periods that have
+            ended); ``days`` (number of scored days); ``side``, ``n``, ``usd``, ``ig`` and ``dig`` with their intervals,
+            ``spearman``, ``top1``, ``top5``, ``top10`` and ``calibration`` as in :meth:`scoring.Scorecard.rows`;
+            ``null`` (the best null) and its gain ``null_dig``.
 
         Examples
         --------
@@ -179,7 +180,7 @@ def league(
         found = audit(asked, chain, folder, now)
         if found.before:
             notes.append(f"{counted(found.before, 'recorded map')} for periods before the first commitment")
-        scored = tables(asked, found.valid, folder, now)
+        scored = tables(asked, chain, found.wrong, folder, now)
         made = League(str(file), len(chain.lines), added, chain.hash, found.changed, found.late, notes, scored)
     _write(folder / "league.json", json.dumps(_finite({"written": stamp(now), **asdict(made)}), indent=1) + "\n")
     _write(file, page.html(made, length, now))

@@ -20,19 +20,20 @@ from liqdata.scoring.truth import realised
 from . import stored_maps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
     from pathlib import Path
 
     from liqdata.scoring.card import Scorecard
     from liqdata.scoring.truth import Truth
 
     from .candidates import Asked
-    from .chain import Commitment
+    from .chain import Chain, Commitment
 
 Line = dict[str, Any]
 COLUMNS = {
     **dict.fromkeys(("coin", "range", "source", "model"), "text"),
     "maps": "int",
+    "days": "int",
     **{name: kind for name, kind in SCORES.items() if name not in {"map", "state"}},
     "null": "text",
     "null_dig": "float",
@@ -66,24 +67,28 @@ class _Series(NamedTuple):
     maps: Recorded
 
 
-def tables(asked: Asked, valid: Iterable[Commitment], folder: Path, now: int) -> list[Table]:
-    """Score what was committed for the periods that have ended."""
-    ended = [one for one in valid if one.end <= now and one.end - one.start == asked.period and asked.includes(one)]
-    ended.sort(key=lambda one: (one.coin, one.range, one.source, one.model, one.start, one.committed, one.instant))
+def tables(asked: Asked, chain: Chain, wrong: Container[int], folder: Path, now: int) -> list[Table]:
+    """Score what was committed for the periods that have ended; lines that are wrong do not count."""
+    ended = [
+        (one, number in wrong)
+        for number, one in enumerate(chain.lines, 1)
+        if one.end <= now and one.end - one.start == asked.period and asked.includes(one)
+    ]
+    ended.sort(key=lambda pair: (pair[0].coin, pair[0].range, pair[0].source, pair[0].model))
     found = []
-    for (coin, span), some in groupby(ended, key=lambda one: (one.coin, one.range)):
+    for (coin, span), some in groupby(ended, key=lambda pair: (pair[0].coin, pair[0].range)):
         table = Table(coin, span, bool(asked.market.simulated))
-        series = [_series(table, list(lines), folder) for _, lines in groupby(some, key=lambda one: one[:2])]
+        series = [_series(table, list(lines), folder) for _, lines in groupby(some, key=lambda pair: pair[0][:2])]
         _score(asked, table, series)
         found.append(table)
     return found
 
 
-def _series(table: Table, lines: list[Commitment], folder: Path) -> _Series:
+def _series(table: Table, lines: list[tuple[Commitment, bool]], folder: Path) -> _Series:
     """Read the maps of a series; of several for one period the last counts."""
-    source, model, *_ = lines[0]
-    maps, left_out = [], Counter[str]()
-    for start, one in {one.start: one for one in lines}.items():
+    source, model, *_ = lines[0][0]
+    maps, left_out = [], Counter({"changed or late": sum(is_wrong for _, is_wrong in lines)})
+    for start, one in sorted({one.start: one for one, is_wrong in lines if not is_wrong}.items()):
         stored = stored_maps.read(folder, one.map)
         table.simulated |= stored.is_simulated
         try:
@@ -91,7 +96,7 @@ def _series(table: Table, lines: list[Commitment], folder: Path) -> _Series:
         except (LiqdataError, ValueError) as error:
             left_out[str(error)] += 1
     table.left_out[f"{source} {model}"] = dict(left_out)
-    return _Series(source, model, Recorded(f"{source} {model}", maps, lasts=lines[0].end - lines[0].start))
+    return _Series(source, model, Recorded(f"{source} {model}", maps, lasts=lines[0][0].end - lines[0][0].start))
 
 
 def _curves(map: Any, start: int) -> curves.MapCurves:
@@ -109,7 +114,7 @@ def _score(asked: Asked, table: Table, series: list[_Series]) -> None:
     try:
         truth = realised(asked.market, table.coin, asked.period)
     except LiqdataError as error:
-        table.notes.append(f"nothing is scored: {error}")
+        table.notes.append(f"nothing is scored: {_why(error)}")
         return
     scored = [one for one in series if _add(asked, table, one, truth)]
     table.rows.sort(key=lambda row: -row["dig"] if row["n"] else np.inf)
@@ -117,7 +122,7 @@ def _score(asked: Asked, table: Table, series: list[_Series]) -> None:
         try:
             card = _card(asked, table.coin, truth, scored)
         except BadQuery as error:
-            table.notes.append(f"no differences between maps: {error}")
+            table.notes.append(f"no differences between maps: {_why(error)}")
             return
         for row in card.paired():
             if row["side"] == "both":
@@ -137,12 +142,12 @@ def _add(asked: Asked, table: Table, one: _Series, truth: Truth) -> bool:
     name, count = one.maps.name, len(one.maps.maps)
     left_out = table.left_out[name]
     known = int(np.isin([map.at for map in one.maps.maps], truth.opens).sum())
-    left_out["the reported liquidations of the period are not known"] = count - known
+    left_out["liquidations of the period unknown"] = count - known
     try:
         card = _card(asked, table.coin, truth, [one])
     except BadQuery as error:
         left_out["too few to score"] = known
-        table.notes.append(f"{name} has no score yet: {error}")
+        table.notes.append(f"{name} has no score yet: {_why(error)}")
         return False
     left_out["to learn from, or without bars"] = known - card.meta["periods"]
     nulls = [
@@ -152,7 +157,7 @@ def _add(asked: Asked, table: Table, one: _Series, truth: Truth) -> bool:
         table.more.append({"map": name, "what": f"null: {null['map']}", **{cell: null[cell] for cell in _GAINS}})
     for row in card.rows():
         best = max(_of_side(nulls, row["side"]), key=lambda null: null["dig"])
-        about = {"source": one.source, "model": one.model, "maps": count}
+        about = {"source": one.source, "model": one.model, "maps": count, "days": card.meta["days"]}
         scores = {cell: row[cell] for cell in SCORES if cell in COLUMNS}
         table.rows.append({**about, **scores, "null": best["map"], "null_dig": best["dig"]})
     return True
@@ -160,3 +165,8 @@ def _add(asked: Asked, table: Table, one: _Series, truth: Truth) -> bool:
 
 def _of_side(rows: Iterable[Line], side: str) -> Iterator[Line]:
     return (row for row in rows if row["side"] == side and row["n"])
+
+
+def _why(error: LiqdataError) -> str:
+    """An error without what is allowed, which is for the caller of :func:`liqdata.score`."""
+    return str(error).partition("; allowed: ")[0]
