@@ -25,6 +25,9 @@ ESTIMATE, SERVED = "estimate", "served"
 """The sources of an archive itself: its estimate as of now, and what its servers sent."""
 
 RANGES = ("1d", "7d")
+ALIASES = {"24h": "1d", "1w": "7d", "30d": "1M"}
+"""Other names of ranges; a heatmap calls a day 24h."""
+
 _KINDS = ("liqmap", "heatmap")
 STALE = DAY
 """Older maps are not committed."""
@@ -54,10 +57,7 @@ def sources_of(path: str, given: Any) -> list[str]:
     known = [ESTIMATE, SERVED, *recorded_sources(path)]
     if given is None:
         return known
-    names = many(given) if not isinstance(given, str) else [given]
-    if names is None:
-        refuse("sources", f"{given!r} is not allowed", ", ".join(map(repr, known)))
-    for name in names:
+    for name in (names := [given] if isinstance(given, str) else many(given) or [given]):
         if name not in known:
             refuse("sources", f"{name!r} is not recorded", ", ".join(map(repr, known)))
     return names
@@ -76,11 +76,10 @@ def recorded(asked: Asked, source: str, coin: str, start: int, end: int) -> list
 
 
 def _stored(row: Any, *, served: bool) -> tuple[StoredMap, str | None]:
-    if not served:
-        at, about, version = row["timestamp"], row["explain"], None
-    else:
-        at, about, version = row["computed_at"], json.dumps({"source": "archive"}), row["version"]
-    return StoredMap(row["kind"], row["symbol"], row["params"], at, about, row["reply"]), version
+    about = json.dumps({"source": "archive"}) if served else row["explain"]
+    at = row["computed_at" if served else "timestamp"]
+    stored = StoredMap(row["kind"], row["symbol"], row["params"], at, about, row["reply"])
+    return stored, row["version"] if served else None
 
 
 def committable(asked: Asked, chain: Chain, now: int) -> tuple[list[tuple[Commitment, StoredMap]], list[str]]:
@@ -100,12 +99,9 @@ def committable(asked: Asked, chain: Chain, now: int) -> tuple[list[tuple[Commit
                     notes.append(f"{source} {question} of {second(stored.at)}: {error}")
                     continue
                 if (dated := millis_of(map.updated_at)) > start:
-                    notes.append(
-                        f"{source} {question}: the map is dated {second(dated)}, after the start of the period"
-                    )
+                    notes.append(f"{source} {question} is dated {second(dated)}, after the start of the period")
                     continue
-                span = "1d" if map.range == "24h" else str(map.range)  # a heatmap calls a day 24h
-                end = start + asked.period
+                span, end = ALIASES.get(map.range, str(map.range)), start + asked.period
                 one = Commitment(source, model, coin, span, question, stored.at, start, end, hash, now)
                 if asked.includes(one) and (source, question, start, hash) not in known:
                     found.append((one, stored))

@@ -23,7 +23,7 @@ from liqdata.text.printable import counted
 
 from . import page
 from .audit import audit
-from .candidates import Asked, committable, sources_of
+from .candidates import ALIASES, Asked, committable, sources_of
 from .chain import Chain, stamp
 from .tables import COLUMNS, tables
 
@@ -162,11 +162,14 @@ def league(
     >>> from liqdata import _core
     >>> folder = tempfile.mkdtemp()
     >>> _core.ArchiveWriter(folder + "/archive").close()  # usually made by a collector and a recorder
-    >>> liqdata.league(folder + "/archive", folder + "/league", sources=[]).commitments
+    >>> liqdata.league(folder + "/archive", folder + "/league", sources="served").commitments
     0
     """
     switch(commit_only, "commit_only")
     names = list(dict.fromkeys(map(_core.coin, _names(coins))))
+    if range is not None:
+        _core.question("liqmap", range=range)  # raises for an unknown range
+        range = ALIASES.get(range, range)
     archive, length = archive_folder(path), period_of(period)
     some = sources_of(archive, sources)
     folder = _made(out)

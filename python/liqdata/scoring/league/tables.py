@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,14 +59,6 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
 
-class _Series(NamedTuple):
-    """The maps of one source and model."""
-
-    source: str
-    model: str
-    maps: Recorded
-
-
 def tables(asked: Asked, chain: Chain, wrong: Container[int], folder: Path, now: int) -> list[Table]:
     """Score what was committed for the periods that have ended; lines that are wrong do not count."""
     ended = [
@@ -84,9 +76,10 @@ def tables(asked: Asked, chain: Chain, wrong: Container[int], folder: Path, now:
     return found
 
 
-def _series(table: Table, lines: list[tuple[Commitment, bool]], folder: Path) -> _Series:
+def _series(table: Table, lines: list[tuple[Commitment, bool]], folder: Path) -> Recorded:
     """Read the maps of a series; of several for one period the last counts."""
-    source, model, *_ = lines[0][0]
+    first, _ = lines[0]
+    name = f"{first.source} {first.model}"
     maps, left_out = [], Counter({"changed or late": sum(is_wrong for _, is_wrong in lines)})
     for start, one in sorted({one.start: one for one, is_wrong in lines if not is_wrong}.items()):
         stored = stored_maps.read(folder, one.map)
@@ -94,9 +87,9 @@ def _series(table: Table, lines: list[tuple[Commitment, bool]], folder: Path) ->
         try:
             maps.append(_curves(stored.decoded(), start))
         except (LiqdataError, ValueError) as error:
-            left_out[str(error)] += 1
-    table.left_out[f"{source} {model}"] = dict(left_out)
-    return _Series(source, model, Recorded(f"{source} {model}", maps, lasts=lines[0][0].end - lines[0][0].start))
+            left_out[_why(error)] += 1
+    table.left_out[name] = dict(left_out)
+    return Recorded(name, maps, lasts=first.end - first.start)
 
 
 def _curves(map: Any, start: int) -> curves.MapCurves:
@@ -109,7 +102,7 @@ def _curves(map: Any, start: int) -> curves.MapCurves:
     return last._replace(at=start)
 
 
-def _score(asked: Asked, table: Table, series: list[_Series]) -> None:
+def _score(asked: Asked, table: Table, series: list[Recorded]) -> None:
     """Score each series on its own periods, and the differences on the periods that all of them have."""
     try:
         truth = realised(asked.market, table.coin, asked.period)
@@ -130,18 +123,18 @@ def _score(asked: Asked, table: Table, series: list[_Series]) -> None:
                 table.more.append({"map": row["map"], "what": f"minus {row['other']}", **gains})
 
 
-def _card(asked: Asked, coin: str, truth: Truth, series: list[_Series]) -> Scorecard:
+def _card(asked: Asked, coin: str, truth: Truth, series: list[Recorded]) -> Scorecard:
     usd = {"long_usd": truth.usd[:, 0], "short_usd": truth.usd[:, 1]}
     table = {"timestamp": truth.opens, **usd, "interval": np.full(len(truth.opens), truth.period)}
-    maps = {one.maps.name: one.maps for one in series}
+    maps = {one.name: one for one in series}
     return score(maps, table, bars=asked.market.bars(coin), symbol=coin, period=truth.period)
 
 
-def _add(asked: Asked, table: Table, one: _Series, truth: Truth) -> bool:
+def _add(asked: Asked, table: Table, one: Recorded, truth: Truth) -> bool:
     """Add the scores of a series, and say what is left out; return whether there are scores."""
-    name, count = one.maps.name, len(one.maps.maps)
+    name, count = one.name, len(one.maps)
     left_out = table.left_out[name]
-    known = int(np.isin([map.at for map in one.maps.maps], truth.opens).sum())
+    known = int(np.isin([map.at for map in one.maps], truth.opens).sum())
     left_out["liquidations of the period unknown"] = count - known
     try:
         card = _card(asked, table.coin, truth, [one])
@@ -150,14 +143,14 @@ def _add(asked: Asked, table: Table, one: _Series, truth: Truth) -> bool:
         table.notes.append(f"{name} has no score yet: {_why(error)}")
         return False
     left_out["to learn from, or without bars"] = known - card.meta["periods"]
-    nulls = [
-        {**row, "map": row["map"].removeprefix(f"{name}: ")} for row in card.references() if row["state"] != "path"
-    ]
+    others = [row for row in card.references() if row["state"] != "path"]
+    nulls = [{**row, "map": row["map"].removeprefix(f"{name}: ")} for row in others]
     for null in _of_side(nulls, "both"):
         table.more.append({"map": name, "what": f"null: {null['map']}", **{cell: null[cell] for cell in _GAINS}})
     for row in card.rows():
         best = max(_of_side(nulls, row["side"]), key=lambda null: null["dig"])
-        about = {"source": one.source, "model": one.model, "maps": count, "days": card.meta["days"]}
+        source, _, model = name.partition(" ")
+        about = {"source": source, "model": model, "maps": count, "days": card.meta["days"]}
         scores = {cell: row[cell] for cell in SCORES if cell in COLUMNS}
         table.rows.append({**about, **scores, "null": best["map"], "null_dig": best["dig"]})
     return True
@@ -167,6 +160,6 @@ def _of_side(rows: Iterable[Line], side: str) -> Iterator[Line]:
     return (row for row in rows if row["side"] == side and row["n"])
 
 
-def _why(error: LiqdataError) -> str:
+def _why(error: Exception) -> str:
     """An error without what is allowed, which is for the caller of :func:`liqdata.score`."""
     return str(error).partition("; allowed: ")[0]
