@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .results.record import Record, frame
     from .results.rows import Rows
     from .scoring.known_positions import score_truth
+    from .scoring.league.referee import league
     from .scoring.score import score
     from .scoring.shares import fit_shares
     from .server import serve
@@ -108,6 +109,7 @@ __all__ = [
     "freqtrade",
     "ingest",
     "join_asof",
+    "league",
     "margin",
     "open",
     "plot",
@@ -179,6 +181,7 @@ _HOMES = {
     "read": "files.read",
     "record": "recording.recorder",
     "replay": "market",
+    "league": "scoring.league.referee",
     "score": "scoring.score",
     "fit_shares": "scoring.shares",
     "score_truth": "scoring.known_positions",

@@ -41,6 +41,7 @@ COMMANDS = {
         "export": ("commands.archive", "copy the complete days of an archive to object storage"),
         "features": ("features", "write what was known at decision instants as a Parquet file"),
         "score": ("commands.scorecard", "compare the estimates of an archive with realised liquidations"),
+        "league": ("commands.scorecard", "commit maps before each period, score them after it, and write a page"),
     },
     "Servers": {
         "serve": ("commands.serve", "serve a market over HTTP until Ctrl-C"),

@@ -67,14 +67,15 @@ def contract_form(question: Question, served: Served, at: int) -> ContractForm |
     if not converted:
         return ContractForm(facts, None)
     try:
-        body = json.dumps(_members(found), allow_nan=False, separators=(",", ":"))
+        body = json.dumps(members(found), allow_nan=False, separators=(",", ":"))
         _core.read_reply(asked.kind, body.encode())
     except (ValueError, LiqdataError):
         return None
     return ContractForm(facts, body)
 
 
-def _members(found: Any) -> dict[str, Any]:
+def members(found: Any) -> dict[str, Any]:
+    """The members of a reply of the contract, from a map or a ranking of one."""
     if isinstance(found, Mapping):
         return {"success": True, "data": {**found, "units": getattr(found, "units", "relative")}}
     members: dict[str, Any] = {

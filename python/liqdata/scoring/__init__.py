@@ -10,9 +10,9 @@ path from price moves, the adaptive path also from recently reported USD. A *nul
 its state some days before. A *baseline* is a simple map.
 
 :func:`liqdata.score` is in ``score``, :func:`liqdata.score_truth` in ``known_positions``, :func:`liqdata.fit_shares`
-in ``shares``. ``columns`` reads input
-tables, and ``truth`` reads the reported USD. ``compare`` makes the tables of a ``card``; ``text`` and ``picture`` print
-and draw a card. The package ``maps`` has the maps and baselines to score, ``statistics`` the fits and scores.
+in ``shares``, :func:`liqdata.league` in the package ``league``. ``columns`` reads input tables, and ``truth`` reads
+the reported USD. ``compare`` makes the tables of a ``card``; ``text`` and ``picture`` print and draw a card. ``maps``
+has the maps and baselines to score, ``statistics`` the fits and scores.
 """
 
 from __future__ import annotations
@@ -21,12 +21,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .card import Scorecard
+    from .league.referee import League
     from .shares import Shares
 
-__all__ = ["Scorecard", "Shares"]
+__all__ = ["League", "Scorecard", "Shares"]
 
 
 def __getattr__(name: str) -> object:
+    if name == "League":
+        from .league.referee import League
+
+        return League
     if name == "Scorecard":
         from .card import Scorecard
 

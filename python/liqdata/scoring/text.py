@@ -41,14 +41,15 @@ def plain(card: Scorecard) -> str:
 def lines(rows: Rows[Any]) -> list[str]:
     """A line for each row that covers both sides."""
     return [
-        f"  {printable(row['map'])}, {row['state']}: ig {_interval(row, 'ig')}, dig {_interval(row, 'dig')}, "
+        f"  {printable(row['map'])}, {row['state']}: ig {interval(row, 'ig')}, dig {interval(row, 'dig')}, "
         f"spearman {row['spearman']:.2f}, top 10 % {row['top10']:.2f}, calibration {row['calibration']:.2f}"
         for row in rows
         if row["side"] == "both" and row["n"]
     ]
 
 
-def _interval(row: dict[str, Any], name: str) -> str:
+def interval(row: dict[str, Any], name: str) -> str:
+    """A gain of a row with its interval."""
     return f"{row[name]:+.4f} [{row[f'{name}_low']:+.4f}, {row[f'{name}_high']:+.4f}]"
 
 

@@ -1,4 +1,4 @@
-"""The command ``score``."""
+"""The commands ``score`` and ``league``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import click
 
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import lacking, refuse
-from liqdata.cli.words import File, Names, Number, Place, Text
+from liqdata.cli.words import File, Folder, Names, Number, Place, Text
 from liqdata.files.atomic_write import atomic_write
+from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,9 @@ __all__ = ["command"]
 
 
 def command(name: str, sentence: str) -> Command:
-    """Build the command ``score``."""
+    """Build the command ``score`` or ``league``."""
+    if name == "league":
+        return _league_command(name, sentence)
     parameters: list[click.Parameter] = [
         click.Argument(["archive"], type=Place(), metavar="DIR"),
         click.Argument(["in_place"], required=False, metavar="[SYMBOL]"),
@@ -47,6 +50,40 @@ def command(name: str, sentence: str) -> Command:
     made = Command(name, sentence, _score, parameters)
     made.epilog = "DIR is an archive with orders and bars, or its address."
     return made
+
+
+def _league_command(name: str, sentence: str) -> Command:
+    parameters: list[click.Parameter] = [
+        click.Argument(["archive"], type=Folder(), metavar="DIR"),
+        option("--out", type=Folder(), metavar="FOLDER", required=True, help="Folder of the league and its page."),
+        option("--coins", type=Names(), metavar="COINS", help="Coins, such as BTC,ETH.  [default: BTC]"),
+        option(
+            "--sources",
+            type=Names(("estimate", "served")),
+            metavar="NAMES",
+            help="Recorded sources, such as coinglass; estimate; served.  [default: all]",
+        ),
+        option("--range", metavar="RANGE", help="Only maps of this range, such as 7d.  [default: all]"),
+        option("--period", metavar="SPAN", help="Length of a scored period.  [default: 1h]"),
+        flag("--commit-only", help="Verify the chain and commit; do not score."),
+    ]
+    made = Command(name, sentence, _league, parameters)
+    made.epilog = (
+        "DIR is an archive with orders, bars and recorded maps. Run it once in each period, shortly before its end: it "
+        "commits maps for the next one, and FOLDER/index.html has the scores of those that have ended."
+    )
+    return made
+
+
+def _league(*, archive: Path, out: Path, **given: Any) -> None:
+    from liqdata import league
+
+    found = league(archive, out, **{name: value for name, value in given.items() if value is not None})
+    print(found)
+    for note in found.notes:
+        print(printable(note), file=sys.stderr)
+    if not given["commit_only"]:
+        print(f"wrote {printable(found.page)}", file=sys.stderr)
 
 
 def _score(

@@ -79,12 +79,14 @@ class Recorded(NamedTuple):
     name: str
     maps: list[MapCurves]
     version: str | None = None
+    lasts: int | None = None
+    """For how long a map counts, in milliseconds; ``None`` until the next map."""
 
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats:
         """Crossed USD of the newest map at each instant."""
         found = np.full((len(instants), 2), np.nan)
         for row, place in enumerate(curves.newest(self.maps, instants).tolist()):
-            if place >= 0:
+            if place >= 0 and (self.lasts is None or instants[row] < self.maps[place].at + self.lasts):
                 found[row] = self.maps[place].crossed(lows[row], highs[row])
         return found
 
@@ -152,7 +154,7 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     if isinstance(value, str) and value in baselines.NAMES:
         frozen, inside = baselines.made(value, asking.path, asking.open_interest, asking.symbol)
         found = [Swept(name or value, asking.path.opens, frozen, inside)]
-    elif isinstance(value, Swept):
+    elif isinstance(value, Recorded | Swept):
         found = [value._replace(name=name or value.name)]
     elif isinstance(value, Market):
         found = [Estimated(name or "market", value, Model(), asking.symbol)]
