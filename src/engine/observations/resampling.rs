@@ -68,7 +68,7 @@ pub fn running(bars: &[Bar], size: PeriodLength) -> Option<RunningBar> {
     Some(running)
 }
 
-/// A bar from `open` to `close` whose only part so far is `first`.
+/// A bar from `open` to `close`, of which `first` is the only part so far.
 fn begun(first: &Bar, open: Millis, close: Millis) -> Bar {
     Bar {
         open_time: open,

@@ -7,7 +7,6 @@ pub(super) mod cascades;
 pub(super) mod feature_table;
 pub(super) mod features;
 pub(super) mod history;
-pub(super) mod hourly_maps;
 pub(super) mod market_history;
 pub(super) mod market_query;
 pub(super) mod measured_map;

@@ -32,7 +32,7 @@ def test_what_is_not_recorded_is_refused_with_what_is():
     market = liqdata.demo()
     with pytest.raises(BadQuery, match='a recorded source: "hourly"'):
         market.liqmap("BTC", source="coinglass")
-    with pytest.raises(LiqdataError, match="hourly has no recorded heatmap BTC 1M; it has heatmap .* 24h"):
+    with pytest.raises(LiqdataError, match=r"hourly has no recorded heatmap BTC 1M; it has heatmap .* 24h"):
         market.heatmap("BTC", "1M", source="hourly")
     with pytest.raises(LiqdataError, match="the first one is of"):
         market.heatmap("BTC", "24h", source="hourly", as_of=market.now - timedelta(days=8))
