@@ -29,7 +29,7 @@ from liqdata.scoring.league.chain import Chain
 MINUTE = 60_000
 HOUR = 60 * MINUTE
 HOURS = 250  # each has maps; the first 200 are for learning
-ESTIMATES = 24
+ESTIMATES = 6
 LINES = 2 * HOURS + ESTIMATES
 OPTIONS = {"range": "1d", "models": [2]}
 MAP = "/api/futures/liquidation/aggregated-map"
@@ -125,9 +125,17 @@ def page_of(league):
     return html.unescape((league / "index.html").read_text(encoding="utf-8"))
 
 
-def test_committed_maps_are_scored_as_by_score(whole, league):
-    archive, _, end = whole
-    found = judged(archive, league, end)
+@pytest.fixture(scope="module")
+def written(whole, tmp_path_factory):
+    """A copy of the league after a call at its end, and what the call returned."""
+    league = tmp_path_factory.mktemp("written") / "league"
+    shutil.copytree(whole[1], league)
+    return league, judged(whole[0], league, whole[2])
+
+
+def test_committed_maps_are_scored_as_by_score(whole, written):
+    archive = whole[0]
+    league, found = written
     assert (found.commitments, found.added, found.changed, found.late) == (LINES + 3, 3, [], [])
     (table,) = found.tables
     assert (table.coin, table.range, table.simulated) == ("BTC", "1d", False)
@@ -150,9 +158,9 @@ def test_committed_maps_are_scored_as_by_score(whole, league):
     assert minus["dig"] == pytest.approx(paired["dig"], rel=1e-9)
     (name,) = [name for name in table.left_out if name.startswith("estimate model 2 ")]
     assert sum(table.left_out[name].values()) == ESTIMATES
-    written = json.loads((league / "league.json").read_bytes())
-    assert written["hash"] == found.hash == sha256(chain(league)[-1].rstrip()).hexdigest()
-    assert written["tables"][0]["rows"] == table.rows
+    numbers = json.loads((league / "league.json").read_bytes())
+    assert numbers["hash"] == found.hash == sha256(chain(league)[-1].rstrip()).hexdigest()
+    assert numbers["tables"][0]["rows"] == table.rows
     page = page_of(league)
     for row in rows.values():
         assert f"{row['dig']:+.4f} [{row['dig_low']:+.4f}, {row['dig_high']:+.4f}]" in page
@@ -311,12 +319,12 @@ def test_wrong_arguments_are_refused(whole, tmp_path):
         liqdata.league(tmp_path / "nothing", tmp_path / "other")
 
 
-def test_the_page_opens_without_a_server_a_network_and_a_message(whole, league):
+def test_the_page_opens_without_a_server_a_network_and_a_message(written):
     playwright = pytest.importorskip("playwright.sync_api")
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("there is no chromium: apt-get install chromium fonts-dejavu-core")
-    judged(whole[0], league, whole[2])
+    league, _ = written
     messages, requests = [], []
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=program, args=ARGUMENTS)

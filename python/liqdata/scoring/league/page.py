@@ -112,8 +112,9 @@ def _section(one: Table) -> str:
         parts.append(_table("Longs and shorts together, by dig", heads, cells))
         apart = [{**row, "map": f"{row['source']} {row['model']}", "what": row["side"]} for row in one.rows]
         some = [*(row for row in apart if row["side"] != "both"), *one.more]
-        rows = [[row["map"], interval(row, "dig"), row["what"], f"{row['n']:,}"] for row in some]
-        inner = _table("", ["map", "dig", "what", "periods"], rows)
+        some.sort(key=lambda row: row["map"])
+        rows = [[f"{row['map']}, {row['what']}", interval(row, "dig"), f"{row['n']:,}"] for row in some]
+        inner = _table("", ["map", "dig", "periods"], rows)
         parts.append(f"<details><summary>Sides, nulls, and differences between maps</summary>{inner}</details>")
     rows = [
         [name, "; ".join(f"{why}: {count:,}" for why, count in reasons.items() if count) or "nothing"]
@@ -149,7 +150,7 @@ def _drawing(row: Line, low: float, high: float) -> str:
 
 def _table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in a frame, which scrolls where the screen is narrow."""
-    kinds = [' class="text"' if head in {"in words", "maps left out", "what"} else "" for head in heads]
+    kinds = [' class="text"' if head in {"in words", "maps left out"} else "" for head in heads]
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     lines = "".join(_row("td", kinds, row) for row in rows)
     frame = f'<div class="wide" tabindex="0" role="group" aria-label="{escape(caption or ", ".join(heads))}">'
