@@ -177,7 +177,8 @@ def main() -> None:
     PAGE.write_text(
         f"""# Features, against one call after another
 
-Written by `make bench` on {datetime.now(UTC):%Y-%m-%d} in {time.perf_counter() - begun:.0f} s; do not edit.
+Written by `tests/bench/features.py` on {datetime.now(UTC):%Y-%m-%d} in {time.perf_counter() - begun:.0f} s.
+Do not edit.
 
 `market.features` of {len(COINS)} coins, all columns, and the calls that give the same values one instant after another:
 `liqmap` with `swept` and `clusters`, `levels`, `maxpain`, and `history` for two windows.
