@@ -98,7 +98,8 @@ def _of_history(market: Market, symbol: str, period: int, first: int) -> Truth:
     """The covered periods of an archive with totals."""
     start = (first - DAY) // period * period  # the first total became known when its period ended
     rows = market.history(symbol, interval=period, by=(), start=start, end=market.now)
-    ended = [row for row in rows if row["timestamp"] + period <= market.now and row["total_usd"] is not None]
+    now = int(market.now.timestamp() * 1000)
+    ended = [row for row in rows if row["timestamp"] + period <= now and row["total_usd"] is not None]
     known = [row for row in ended if row["covered"] is None or row["covered"] >= COVERED]
     if not known:
         refuse("realised", f"no period of {symbol!r} is covered", "a market with orders or totals of it")
