@@ -38,6 +38,7 @@ __all__ = [
     "count_alerts",
     "decode",
     "decode_all",
+    "decode_reply",
     "deliver_logs",
     "endpoints",
     "exchange",
@@ -198,6 +199,7 @@ def decode(
     received_at: int | None,
     instruments: Sequence[tuple[str, str, str, str, str]] | None,
 ) -> Table: ...
+def decode_reply(exchange: str, body: str) -> tuple[str, list[list[str]]] | None: ...
 def decode_all(
     exchange: str,
     frames: Sequence[bytes],

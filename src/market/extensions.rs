@@ -20,9 +20,10 @@ use crate::market::revision::wall_clock;
 use crate::market::source::recordings::RecordedQuestion;
 use crate::market::source::view_source::view_of;
 use crate::model::{
-    Bar, CascadeRow, Coin, Completeness, CoverageGap, GroupedOrder, MapRow, Millis, ObservedLiquidations,
-    ObservedOpenInterest, Order, PeriodCoverage, PeriodLength, PeriodRow, PositionRow, TimeRange,
-    TotalRow, TotalsByWindow, UndercountRow, VenueCoverage, Vocabulary, Window,
+    Bar, CascadeRow, Coin, Completeness, CoverageGap, GroupedOrder, MapRow, Millis,
+    ObservedLiquidations, ObservedOpenInterest, Order, PeriodCoverage, PeriodLength, PeriodRow,
+    PositionRow, TimeRange, TotalRow, TotalsByWindow, UndercountRow, VenueCoverage, Vocabulary,
+    Window,
 };
 
 impl Market {
@@ -90,7 +91,9 @@ impl Market {
                 ..VenueCoverage::default()
             };
             match venues.iter_mut().find(|venue| venue.exchange == exchange) {
-                Some(venue) if venue.cnt == 0 && venue.connected_share.is_none_or(|share| share <= 0.0) => {
+                Some(venue)
+                    if venue.cnt == 0 && venue.connected_share.is_none_or(|share| share <= 0.0) =>
+                {
                     venue.completeness = covered.completeness;
                     venue.known_by = covered.known_by;
                     venue.connected_share = covered.connected_share;

@@ -67,8 +67,8 @@ pub use sorting::sort_small;
 pub use symbols::coin::Coin;
 pub use symbols::contract_kind::{ContractKind, NotOfCoin, Settlement};
 pub use symbols::names::{
-    ALL_EXCHANGES, EXCHANGES, did_you_mean, exchange_name, is_coin, known_exchange, named_exchange, own_name,
-    well_known,
+    ALL_EXCHANGES, EXCHANGES, did_you_mean, exchange_name, is_coin, known_exchange, named_exchange,
+    own_name, well_known,
 };
 pub use symbols::quotes::{bitfinex_currency, is_quote};
 pub use symbols::quotes::{is_dollar, quote_of_pair};

@@ -274,7 +274,8 @@ class _Work:
             return
         with contextlib.ExitStack() as scratch:
             is_sized = options.sizes is not None
-            given = [open_given(path, scratch, options.exchange, is_sized=is_sized) for path in left]
+            about = {"is_sized": is_sized, "format": options.format}
+            given = [open_given(path, scratch, options.exchange, **about) for path in left]
 
             def finish(file: str, outcome: dict[str, Any]) -> None:
                 facts = {"contracts": outcome["contracts"], "ingest": options.id, "stored": outcome["stored"]}

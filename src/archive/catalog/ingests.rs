@@ -50,8 +50,7 @@ pub(crate) const TABLES: [(&str, &str); 3] = [
     ("collected_again", "path, key"),
 ];
 
-const COLUMNS: &str =
-    "id, source, files, first, last, received_at, orders, bars, open_interest, positions, totals, undone";
+const COLUMNS: &str = "id, source, files, first, last, received_at, orders, bars, open_interest, positions, totals, undone";
 
 /// Identity and origin of an ingest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

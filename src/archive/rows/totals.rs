@@ -25,7 +25,11 @@ impl Row for TotalRow {
         check_amount("long_usd", self.long_usd)?;
         check_amount("short_usd", self.short_usd)?;
         if self.received_at < self.range().end {
-            let message = format!("{} is before the end of the period, {}", self.received_at, self.range().end);
+            let message = format!(
+                "{} is before the end of the period, {}",
+                self.received_at,
+                self.range().end
+            );
             return Err(("received_at", message));
         }
         Ok(())

@@ -712,6 +712,7 @@ fn unit(table: &FileTable, name: &FileName, exchange: Option<&str>) -> AmountUni
         // The amounts of Binance's other contracts are in coins; other exchanges write the same files.
         AmountMeaning::Binance if exchange == Some("binance") => AmountUnit::Published,
         AmountMeaning::Unstated | AmountMeaning::Binance => AmountUnit::Unstated,
+        AmountMeaning::Contracts => AmountUnit::Contracts,
         // Amounts of the other formats are converted to coins here.
         _ => AmountUnit::Base,
     }

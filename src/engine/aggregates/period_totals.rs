@@ -33,7 +33,9 @@ impl TimelineQuestion {
     /// The exchange of the totals to read, if the totals of other exchanges have no effect.
     #[must_use]
     pub fn exchange_of_totals(&self) -> Option<&str> {
-        self.exchange.as_deref().filter(|name| *name != ALL_EXCHANGES)
+        self.exchange
+            .as_deref()
+            .filter(|name| *name != ALL_EXCHANGES)
     }
 
     /// Whether a total lies within one period of the answer. The start of a range may be one millisecond after that of a
@@ -61,7 +63,11 @@ impl TotalCandidates {
             rows: totals.collect(),
             own: BTreeMap::new(),
         };
-        for total in made.rows.iter().filter(|total| total.exchange != ALL_EXCHANGES) {
+        for total in made
+            .rows
+            .iter()
+            .filter(|total| total.exchange != ALL_EXCHANGES)
+        {
             match made.own.get_mut(&total.symbol) {
                 Some(ranges) => ranges.push(total.range()),
                 None => drop(made.own.insert(total.symbol.clone(), vec![total.range()])),
@@ -73,9 +79,8 @@ impl TotalCandidates {
         let own = &made.own;
         made.rows.retain(|total| {
             let range = total.range();
-            let is_recorded = |name: &String| {
-                total.exchange == ALL_EXCHANGES || *name == total.exchange
-            };
+            let is_recorded =
+                |name: &String| total.exchange == ALL_EXCHANGES || *name == total.exchange;
             let mut recorded = recorded.iter().filter(|(name, _)| is_recorded(name));
             let has_own = || {
                 let own = own.get(&total.symbol);
@@ -107,7 +112,8 @@ impl TotalCandidates {
                     && minutes.range(minute(start)..minute(end)).next().is_some()
             })
         });
-        self.rows.sort_by_key(|total| (Reverse(total.interval), total.timestamp));
+        self.rows
+            .sort_by_key(|total| (Reverse(total.interval), total.timestamp));
         let mut taken: BTreeMap<(String, String), BTreeMap<Millis, Millis>> = BTreeMap::new();
         self.rows.retain(|total| {
             let TimeRange { start, end } = total.range();
@@ -136,7 +142,10 @@ pub fn known_ranges(
 ) -> RecordedRanges {
     let mut known = recorded.clone();
     let mut all = Vec::new();
-    for total in totals.iter().filter(|total| coin.is_none_or(|coin| coin == total.symbol)) {
+    for total in totals
+        .iter()
+        .filter(|total| coin.is_none_or(|coin| coin == total.symbol))
+    {
         if total.exchange == ALL_EXCHANGES && !apart {
             all.push(total.range());
         } else if let Some(ranges) = known.get_mut(&total.exchange) {

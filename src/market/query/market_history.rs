@@ -8,8 +8,8 @@ use crate::market::refusal::Refusal;
 use crate::market::source::recordings::RecordedQuestion;
 use crate::model::{
     Bar, CascadeRow, CoverageGap, GroupedOrder, MapRow, Millis, ObservedOpenInterest, Order,
-    PeriodLength, PeriodRow, PositionRow, TimeRange, TotalRow, TotalsByWindow, UndercountRow, VenueCoverage,
-    Window,
+    PeriodLength, PeriodRow, PositionRow, TimeRange, TotalRow, TotalsByWindow, UndercountRow,
+    VenueCoverage, Window,
 };
 
 /// Reads orders, aggregates and records of any time range; without `as_of`, as known now.

@@ -2,8 +2,8 @@
 
 use crate::contract::{self, BadQuery, Endpoint};
 use crate::engine::{
-    self, EngineError, Estimate, EstimateBasis, Grouping, MapOptions, OrderFilter, TimelineQuestion,
-    View,
+    self, EngineError, Estimate, EstimateBasis, Grouping, MapOptions, OrderFilter,
+    TimelineQuestion, View,
 };
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;

@@ -20,8 +20,8 @@ use crate::market::query::market_query::{
 use crate::market::query::time_range::checked;
 use crate::market::refusal::Refusal;
 use crate::model::{
-    CoinTotals, ExchangeTotals, Millis, PeriodRow, TimeBound, TimeRange,
-    TotalsByWindow, TotalsRange, Vocabulary, Window, WindowTotals, nearest_f64,
+    CoinTotals, ExchangeTotals, Millis, PeriodRow, TimeBound, TimeRange, TotalsByWindow,
+    TotalsRange, Vocabulary, Window, WindowTotals, nearest_f64,
 };
 
 /// The time range that a query asks about.
@@ -318,7 +318,8 @@ impl MarketQuery for contract::Coins {
             Ok(rows.collect())
         };
         let asked = TimelineQuestion::of_range(self.asked().at(now), by);
-        let is_read = self.asked().window().is_none() || with_totals(market, &asked, as_of).is_some();
+        let is_read =
+            self.asked().window().is_none() || with_totals(market, &asked, as_of).is_some();
         is_read.then(answer)
     }
 
@@ -364,7 +365,8 @@ impl MarketQuery for contract::Exchanges {
             Ok(rows.collect())
         };
         let asked = TimelineQuestion::of_range(self.asked().at(now), by);
-        let is_read = self.asked().window().is_none() || with_totals(market, &asked, as_of).is_some();
+        let is_read =
+            self.asked().window().is_none() || with_totals(market, &asked, as_of).is_some();
         is_read.then(answer)
     }
 

@@ -23,9 +23,9 @@ use crate::python::ingest::raw::{column_fault, contract_sizes, rates, raw_table,
 use crate::python::runtime::signals::interruptible;
 use crate::tables::{
     AmountColumn, BarColumns, ColumnFault, ContractBook, Defaults, InterestColumns, Judge, Judged,
-    RawTable, ReadRows, RowFault, TableKind, TotalColumns, UnvaluedOrders, bar_table, first, interest_table,
-    observed_bars, observed_interest, order_table, read_bars, read_interest, read_orders,
-    read_positions, read_totals, total_rows,
+    RawTable, ReadRows, RowFault, TableKind, TotalColumns, UnvaluedOrders, bar_table, first,
+    interest_table, observed_bars, observed_interest, order_table, read_bars, read_interest,
+    read_orders, read_positions, read_totals, total_rows,
 };
 
 /// Ingests tables into the archive at `path`. Rows without an exchange belong to `exchange`.
@@ -127,8 +127,7 @@ pub(crate) fn ingest_tables(
         }
     })?;
     judged.count_refused(&mut refused);
-    let repeated =
-        judged.bars.repeated + judged.open_interest.repeated + judged.totals.repeated;
+    let repeated = judged.bars.repeated + judged.open_interest.repeated + judged.totals.repeated;
     let places = judged.places();
     let tables = Tables {
         orders: order_table(judged.orders.columns),
@@ -271,7 +270,10 @@ fn judge_all(
             TableKind::Positions,
             read_positions(positions, &mut goes_on),
         )?,
-        totals: whole(TableKind::Totals, read_totals(totals, defaults, &mut goes_on))?,
+        totals: whole(
+            TableKind::Totals,
+            read_totals(totals, defaults, &mut goes_on),
+        )?,
     };
     judge(read, &mut goes_on)
 }

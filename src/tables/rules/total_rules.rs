@@ -118,7 +118,10 @@ impl Judge<'_> {
                 } else {
                     let before = places.get(before).copied().unwrap_or_default();
                     let reason = "another total of the coin in the same period".to_owned();
-                    let shown = format!("{} has a total at {at} already, in row {before}", contract.coin());
+                    let shown = format!(
+                        "{} has a total at {at} already, in row {before}",
+                        contract.coin()
+                    );
                     faults.push(RowFault::new(*place, "timestamp", reason, shown));
                 }
                 continue;

@@ -17,8 +17,8 @@ use crate::market::source::market_source::MarketSource;
 use crate::market::source::view_source::ViewSource;
 use crate::market::source::view_source::view_of;
 use crate::model::{
-    ALL_EXCHANGES, Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, ObservedOpenInterest, Order,
-    OrderBrief, PeriodLength, PositionRow, TimeRange, TotalRow,
+    ALL_EXCHANGES, Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis,
+    ObservedOpenInterest, Order, OrderBrief, PeriodLength, PositionRow, TimeRange, TotalRow,
 };
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
