@@ -377,10 +377,10 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     Rows
         Empty for a sound archive. Otherwise one row per problem, those of the journal first: ``file`` (relative to the
         archive's folder), ``holds`` (content of the file: ``journal``, ``orders``, ``bars``, ``open_interest``,
-        ``maps``, ``positions``, ``totals`` or ``raw``), ``problem`` (``damaged``, ``missing``, or ``unexpected`` for a file that the archive did
-        not write and never reads), ``detail``, ``rows``, ``first`` and ``last`` (number of affected rows and their
-        first and last time, epoch ms; ``None`` if unknown), and ``repaired``: whether the file is no longer used and
-        its gap is recorded; for the journal, whether a new one was made.
+        ``maps``, ``positions``, ``totals`` or ``raw``), ``problem`` (``damaged``, ``missing``, or ``unexpected`` for a
+        file that the archive did not write and never reads), ``detail``, ``rows``, ``first`` and ``last`` (number of
+        affected rows and their first and last time, epoch ms; ``None`` if unknown), and ``repaired``: whether the file
+        is no longer used and its gap is recorded; for the journal, whether a new one was made.
 
     Raises
     ------

@@ -71,7 +71,7 @@ def register(catalog: str, folder: Path, address: str, files: Iterable[ArchiveFi
 
 
 def _table_name(path: str) -> str:
-    """The table of a file; bars and totals of each length have their own, because a file does not contain its interval."""
+    """The table of a file; bars and totals of each length have their own, because a file does not say its interval."""
     parts = path.split("/")
     interval = parts[1].removeprefix("interval=")
     return parts[0] if interval == parts[1] else f"{parts[0]}_{interval}"

@@ -130,7 +130,6 @@ def fetch(
     Examples
     --------
     >>> import tempfile
-import threading
     >>> import liqdata
     >>> folder = tempfile.mkdtemp() + "/archive"
     >>> nowhere = {"tardis": {"address": "http://127.0.0.1:1", "rate": 6000}}
@@ -399,7 +398,9 @@ class _Fetching:
     def _service(self, source: Source) -> TotalsClient:
         """The client of a source that is no host of files."""
         with self._lock:
-            return self._services.setdefault(source.name, TotalsClient(source))
+            if source.name not in self._services:
+                self._services[source.name] = TotalsClient(source)
+            return self._services[source.name]
 
     # Imports, on the thread of the caller.
 

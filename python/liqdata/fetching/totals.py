@@ -45,7 +45,7 @@ class TotalsClient:
 
     def save(self, one: PlannedFile, target: Path) -> int:
         """Save the totals of a coin on an exchange, summed over its contracts; returns the size in bytes."""
-        interval = one.file.split("/")[2]
+        interval: Any = one.file.split("/")[2]
         span = {"start": millis(one.first), "end": millis(one.last + timedelta(days=1))}
         # The service limits requests, so they are sent one after the other.
         with self._lock, _refusals():

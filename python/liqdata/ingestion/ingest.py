@@ -77,9 +77,10 @@ def ingest(
         ``binance_metrics``, ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``,
         ``hyperliquid_fills``, ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders with the side of the closing order),
         ``bars``, ``open_interest``, ``open_interest_usd``, ``coinglass_prices``, ``coinglass_open_interest_coins``,
-        ``coinglass_open_interest_usd``, ``positions``, ``totals``, ``coinalyze_liquidations``. Open interest in USD is read after the other files and converted
-        to coins with the prices of the archive's bars. A reading without a bar at its time, or with an implausible
-        value in USD, is refused; a file with mostly implausible readings is refused as a whole.
+        ``coinglass_open_interest_usd``, ``positions``, ``totals``, ``coinalyze_liquidations``. Open interest in USD is
+        read after the other files and converted to coins with the prices of the archive's bars. A reading without a
+        bar at its time, or with an implausible value in USD, is refused; a file with mostly implausible readings is
+        refused as a whole.
     orders, bars, open_interest : table, optional
         Tables as for :class:`Market`; bars may have a column ``exchange``, and orders ``dedupe_key`` (the id of a row
         in its source), ``native_id`` (the exchange's name of the contract) and ``price_kind``, as
@@ -147,8 +148,8 @@ def ingest(
     Notes
     -----
     A row without a time of receipt counts as received at its own time: an order and an open-interest reading at their
-    timestamp, a bar and a total at the end. Answers with ``as_of=`` therefore use no later data, but ignore the delay with which
-    the exchange published a row.
+    timestamp, a bar and a total at the end. Answers with ``as_of=`` therefore use no later data, but ignore the delay
+    with which the exchange published a row.
 
     Examples
     --------
@@ -274,8 +275,9 @@ class _Work:
             return
         with contextlib.ExitStack() as scratch:
             is_sized = options.sizes is not None
-            about = {"is_sized": is_sized, "format": options.format}
-            given = [open_given(path, scratch, options.exchange, **about) for path in left]
+            given = [
+                open_given(path, scratch, options.exchange, is_sized=is_sized, format=options.format) for path in left
+            ]
 
             def finish(file: str, outcome: dict[str, Any]) -> None:
                 facts = {"contracts": outcome["contracts"], "ingest": options.id, "stored": outcome["stored"]}
@@ -446,7 +448,9 @@ def check(files: tuple[object, ...], tables: Mapping[str, object], **names: obje
             msg = f"files: a {type(file).__name__} is not a file; allowed: {allowed}"
             raise BadQuery(msg, parameter="files")
     if not files and all(one is None for one in tables.values()):
-        msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions=, totals="
+        msg = (
+            "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions=, totals="
+        )
         raise BadQuery(msg, parameter="files")
 
 

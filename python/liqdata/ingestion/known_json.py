@@ -89,9 +89,7 @@ def _coinalyze(text: str) -> list[tuple[str, list[dict[str, Any]]]] | None:
     return found
 
 
-def _summed(
-    markets: list[tuple[str, list[dict[str, Any]]]], name: str, exchange: str | None
-) -> list[dict[str, str]]:
+def _summed(markets: list[tuple[str, list[dict[str, Any]]]], name: str, exchange: str | None) -> list[dict[str, str]]:
     """The totals of each exchange and coin, over its markets."""
     sums: dict[tuple[str, str, int], list[Decimal]] = {}
     for market, periods in markets:

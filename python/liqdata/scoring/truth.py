@@ -94,9 +94,9 @@ def _of_market(market: Market, symbol: str, period: int) -> Truth:
     return found._replace(opens=found.opens[known], usd=found.usd[known], incomplete=len(unknown))
 
 
-def _of_history(market: Market, symbol: str, period: int, first: int) -> Truth:
+def _of_history(market: Market, symbol: str, period: int, first: int | None) -> Truth:
     """The covered periods of an archive with totals."""
-    start = (first - DAY) // period * period  # the first total became known when its period ended
+    start = ((first or 0) - DAY) // period * period  # the first total became known when its period ended
     rows = market.history(symbol, interval=period, by=(), start=start, end=market.now)
     now = int(market.now.timestamp() * 1000)
     ended = [row for row in rows if row["timestamp"] + period <= now and row["total_usd"] is not None]
@@ -104,7 +104,7 @@ def _of_history(market: Market, symbol: str, period: int, first: int) -> Truth:
     if not known:
         refuse("realised", f"no period of {symbol!r} is covered", "a market with orders or totals of it")
     opens = np.asarray([row["timestamp"] for row in known], dtype=np.int64)
-    usd = np.asarray([(float(row["long_usd"]), float(row["short_usd"])) for row in known])
+    usd = np.asarray([(float(row["long_usd"] or 0), float(row["short_usd"] or 0)) for row in known])
     return Truth(opens, usd, period, "totals", len(ended) - len(known), None)
 
 

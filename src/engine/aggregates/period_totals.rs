@@ -132,7 +132,7 @@ impl TotalCandidates {
 
 /// The time in which each exchange is known: by orders, or by totals of `coin`, if it is given.
 ///
-/// Where only totals of all exchanges are known, every exchange is, unless exchanges are told `apart`.
+/// Where only totals of all exchanges are known, every exchange is, unless exchanges are listed `apart`.
 #[must_use]
 pub fn known_ranges(
     recorded: &RecordedRanges,

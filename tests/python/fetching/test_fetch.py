@@ -420,8 +420,8 @@ def test_totals_of_coinalyze_fill_in_the_exchanges_without_orders(double, folder
     assert coverage == {"binance": "unknown", "bitget": "totals", "bybit": "unknown", "okx": "unknown"}
     known = ("exchange", "timestamp", "long_usd", "short_usd")
     expected = [row for row in liqdata.demo().history("BTC", **days) if row["exchange"] in coverage]
-    assert [[row[name] for name in known[:2]] for row in found] == [[row[name] for name in known[:2]] for row in expected]
     for row, wanted in zip(found, expected, strict=True):
+        assert [row[name] for name in known[:2]] == [wanted[name] for name in known[:2]]
         assert [float(row[name]) for name in known[2:]] == pytest.approx([float(wanted[name]) for name in known[2:]])
     assert {row["cnt"] is None for row in found if row["exchange"] == "bitget"} == {True}
     assert len(fetch(double, folder, "coinalyze", **asked).plan) == 0

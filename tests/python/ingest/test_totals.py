@@ -97,7 +97,7 @@ def test_an_answer_as_of_an_instant_has_the_totals_that_were_received(folder):
     liqdata.ingest(folder, totals=totals)
     with liqdata.open(folder) as market:
         for at, known in ((START + HOUR, {0: 100}), (late - 1, {0: 100}), (late, {0: 100, 1: 200})):
-            assert longs(market, as_of=at, end=START + 2 * HOUR if at >= START + 2 * HOUR else at) == known
+            assert longs(market, as_of=at, end=min(START + 2 * HOUR, at)) == known
         with pytest.raises(BadQuery, match="the first observation is of"):
             market.overview(as_of=START + HOUR - 1)
     with liqdata.open(folder, as_of=late - 1) as market:
