@@ -172,10 +172,8 @@ def test_readings_of_parquet_without_a_price_are_refused_alone(tmp_path, folder)
     ],
 )
 def test_histories_of_liquidations_are_totals_of_the_named_exchange(tmp_path, folder, header):
-    cells = header.count(",") - 1
-    file = written(
-        tmp_path, "BTC-1h.csv", ",".join([str(START), *["BTC"] * (cells > 1), *["7"] * cells]), header=header
-    )
+    cells = ["BTC" if name == "coin" else "7" for name in header.split(",")[1:]]
+    file = written(tmp_path, "BTC-1h.csv", ",".join([str(START), *cells]), header=header)
     with pytest.raises(BadQuery, match="give exchange="):
         liqdata.ingest(folder, file)
     assert liqdata.ingest(folder, file, exchange="binance").files == {str(file): "totals"}

@@ -23,15 +23,20 @@ BARS = {
     "bybit": {"retCode": 0, "result": {"category": "linear", "symbol": "BTCUSDT", "list": candles("7", "700")}},
     "okx": {"code": "0", "msg": "", "data": candles("700", "7", "700", "1")},
     "gate": [
-        {"t": (START + place * MINUTE) // 1000, "v": 70000, "sum": "700"} | dict(zip("ohlc", PRICES, strict=True))
+        {"t": (START + place * MINUTE) // 1000, "v": 7000, "sum": "700"} | dict(zip("ohlc", PRICES, strict=True))
         for place in range(3)
     ],
 }
 READINGS = {
-    "bybit": {"retCode": 0, "result": {"list": [{"openInterest": "5.5", "timestamp": str(START + 5 * MINUTE)}]}},
+    "bybit": {
+        "result": {
+            "list": [{"openInterest": "11", "singleOpenInterest": "5.5", "timestamp": str(START + 5 * MINUTE)}]
+        },
+        "retCode": 0,
+    },
     "okx": {"code": "0", "msg": "", "data": [[str(START + 5 * MINUTE), "550", "5.5", "550"]]},
     "gate": [
-        {"time": (START + 5 * MINUTE) // 1000, "open_interest": 55000, "open_interest_usd": 555.5}
+        {"time": (START + 5 * MINUTE) // 1000, "open_interest": 5500, "open_interest_usd": 555.5}
         | {"lsr_taker": 1, "mark_price": 101}
     ],
 }
@@ -39,10 +44,11 @@ READINGS = {
 
 @pytest.mark.parametrize("exchange", BARS)
 def test_replies_with_bars_and_open_interest_are_read_by_the_decoder_of_the_exchange(tmp_path, folder, exchange):
-    bars, readings = tmp_path / "BTC-USDT-SWAP-1m.json", tmp_path / "BTC-USDT-SWAP-oi.json"
+    (tmp_path / "oi").mkdir()
+    bars, readings = tmp_path / "BTC-USDT-SWAP-1m.json", tmp_path / "oi" / "BTC-USDT-SWAP-5m.json"
     bars.write_text(json.dumps(BARS[exchange]))
     readings.write_text(json.dumps(READINGS[exchange]))
-    size = {"contract_size": "0.0001"} if exchange == "gate" else {}
+    size = {"contract_size": "0.001"} if exchange == "gate" else {}
     if size:  # without a size, contracts cannot become coins
         assert liqdata.ingest(tmp_path / "unsized", bars, exchange=exchange).new == 0
     done = liqdata.ingest(folder, bars, readings, exchange=exchange, **size)
