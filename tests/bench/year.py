@@ -1,4 +1,4 @@
-"""A year of files becomes an archive: its rate beside the decompressor and the disk alone, and its memory.
+"""A year of files becomes an archive: its rate against the decompressor and the disk alone, and its memory.
 
 The files are those that `liqdata fetch` downloads: 1-minute bars and 5-minute open interest of a coin, and two million
 liquidations of five exchanges, packed as their sources pack them.
@@ -74,7 +74,9 @@ def make(folder: Path) -> list[Path]:
             is_usd = exchange in {"bitmex", "deribit"}
             for row, then in enumerate(times):
                 near = opens[then // MINUTE] * (1 + chance.gauss(0, 0.0003))
-                amount = f"{chance.randrange(1, 500) * 100}" if is_usd else f"{chance.lognormvariate(-3, 1.5) + 0.001:.3f}"
+                amount = (
+                    f"{chance.randrange(1, 500) * 100}" if is_usd else f"{chance.lognormvariate(-3, 1.5) + 0.001:.3f}"
+                )
                 side = chance.choice(("buy", "sell"))
                 stamp = (at + then) * 1000
                 lines.append(f"{exchange},{symbol},{stamp},{stamp + 20_000},{number}-{row},{side},{near:.1f},{amount}")

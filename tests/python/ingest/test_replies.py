@@ -29,9 +29,7 @@ BARS = {
 }
 READINGS = {
     "bybit": {
-        "result": {
-            "list": [{"openInterest": "11", "singleOpenInterest": "5.5", "timestamp": str(START + 5 * MINUTE)}]
-        },
+        "result": {"list": [{"openInterest": "11", "singleOpenInterest": "5.5", "timestamp": str(START + 5 * MINUTE)}]},
         "retCode": 0,
     },
     "okx": {"code": "0", "msg": "", "data": [[str(START + 5 * MINUTE), "550", "5.5", "550"]]},
