@@ -13,6 +13,7 @@ Exit code 1 where an exchange was never live, or something disagreed.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -74,9 +75,9 @@ def connect(collector: _core.Collector) -> None:
 
 FREE = (
     *("binance", "hyperliquid_contexts", "hyperliquid_liquidations", "hyperliquid_reservoir", "liquidation_ticks"),
-    *("cryptohftdata", "tardis"),
+    *("cryptohftdata", "tardis", *(["coinalyze"] if os.environ.get("COINALYZE_API_KEY") else [])),
 )
-"""The sources of `liqdata fetch` that cost nothing."""
+"""The sources of `liqdata fetch` that cost nothing; Coinalyze needs a free key."""
 
 
 def fetch_a_day(day: str, following: str) -> int:

@@ -38,6 +38,7 @@ __all__ = [
     "count_alerts",
     "decode",
     "decode_all",
+    "decode_reply",
     "deliver_logs",
     "endpoints",
     "exchange",
@@ -137,6 +138,7 @@ def ingest_tables(
     bars: object,
     open_interest: object,
     positions: object,
+    totals: object,
     exchange: str | None,
     new_exchange: bool,
     contracts: list[list[str]],
@@ -203,6 +205,7 @@ def decode(
     received_at: int | None,
     instruments: Sequence[tuple[str, str, str, str, str]] | None,
 ) -> Table: ...
+def decode_reply(exchange: str, body: str) -> tuple[str, list[list[str]]] | None: ...
 def decode_all(
     exchange: str,
     frames: Sequence[bytes],
@@ -503,6 +506,7 @@ class Market:
     ) -> History | None: ...
     def true_positions(self, symbol: str) -> Table: ...
     def liquidations(self) -> Table: ...
+    def has_totals(self) -> bool: ...
     def tables(self) -> tuple[Table, Table, Table, Table]: ...
 
 @final

@@ -377,10 +377,10 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     Rows
         Empty for a sound archive. Otherwise one row per problem, those of the journal first: ``file`` (relative to the
         archive's folder), ``holds`` (content of the file: ``journal``, ``orders``, ``bars``, ``open_interest``,
-        ``maps`` or ``raw``), ``problem`` (``damaged``, ``missing``, or ``unexpected`` for a file that the archive did
-        not write and never reads), ``detail``, ``rows``, ``first`` and ``last`` (number of affected rows and their
-        first and last time, epoch ms; ``None`` if unknown), and ``repaired``: whether the file is no longer used and
-        its gap is recorded; for the journal, whether a new one was made.
+        ``maps``, ``positions``, ``totals`` or ``raw``), ``problem`` (``damaged``, ``missing``, or ``unexpected`` for a
+        file that the archive did not write and never reads), ``detail``, ``rows``, ``first`` and ``last`` (number of
+        affected rows and their first and last time, epoch ms; ``None`` if unknown), and ``repaired``: whether the file
+        is no longer used and its gap is recorded; for the journal, whether a new one was made.
 
     Raises
     ------
@@ -428,7 +428,7 @@ def ingests(path: str | os.PathLike[str]) -> Rows[IngestRow]:
         A row for each ingest that stored or repeated rows, the oldest ingest first: ``id``, ``source`` (as given),
         ``files`` (one line of text per file), ``first`` and ``last`` (first and last time of its new rows),
         ``received_at`` (when it began to store rows), the number of new ``orders``, ``bars``, ``open_interest``
-        readings and ``positions``, and ``undone`` (when it was undone, or ``None``).
+        readings, ``positions`` and ``totals``, and ``undone`` (when it was undone, or ``None``).
 
     Raises
     ------

@@ -391,7 +391,7 @@ class Market(RecordedQueries):
         start, end : int, datetime or str, optional
             Only days from ``start`` (inclusive) to ``end`` (exclusive); both must be the start of a UTC day. By default
             all days that ended at least an hour ago. A day that has not ended is never exported.
-        tables : sequence of {"orders", "bars", "open_interest", "maps", "positions"}
+        tables : sequence of {"orders", "bars", "open_interest", "maps", "positions", "totals"}
             What to export; coverage is exported with the orders.
         partition : {"day"}
             Each file holds one UTC day, as in the archive.

@@ -134,7 +134,7 @@ Side: TypeAlias = Literal["LONG", "SHORT"]
 MapKind: TypeAlias = Literal["heatmap", "liqmap", "levels", "maxpain"]
 """Name of the method that returned an estimated map."""
 
-ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps", "positions"]
+ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps", "positions", "totals"]
 """A table of an archive."""
 
 MapSource: TypeAlias = Literal["estimate", "positions"] | str  # noqa: PYI051 - the names are for completion
@@ -164,8 +164,11 @@ Decimals: TypeAlias = Literal["decimal", "float"]
 RowDecimals: TypeAlias = Literal["decimal", "float", "text"]
 """Type of exact amounts in dict rows: ``decimal.Decimal``, ``float``, or text with every digit."""
 
-Completeness: TypeAlias = Literal["sampled", "complete", "unknown"]
-"""Whether an exchange publishes every liquidation (``complete``) or only some of them (``sampled``)."""
+Completeness: TypeAlias = Literal["sampled", "complete", "unknown", "totals"]
+"""Whether an exchange publishes every liquidation (``complete``) or only some of them (``sampled``).
+
+``totals``: no orders are known, only totals of periods.
+"""
 
 KnownBy: TypeAlias = Literal["documented", "verified", "unknown"]
 """Evidence for the completeness: the documentation of the exchange, or a check of its sequence numbers."""
@@ -554,6 +557,7 @@ class IngestRow(TypedDict):
     bars: int
     open_interest: int
     positions: int
+    totals: int
     undone: int | None
 
 

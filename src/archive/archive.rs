@@ -27,7 +27,7 @@ use crate::archive::{
     ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart, DiskSpace,
     ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow, OpenInterestRow,
     OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, Relisted, ResampledBar,
-    Scan, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
+    Scan, Session, TailUpdate, TopicGap, TotalRow, VenueCoverage, Verification,
 };
 use crate::model::{CoverageGap, GroupedOrder, Millis, OrderBrief, PeriodLength, TimeRange};
 
@@ -520,6 +520,26 @@ impl Archive {
         sink: &mut dyn FnMut(OrderBrief<'_>),
     ) -> Result<ArchiveSummary, ArchiveError> {
         tail::arrivals(&self.store, after, limit, sink)
+    }
+
+    /// Liquidated USD by period that match `filter`, in no particular order.
+    ///
+    /// `start` and `end` apply to the start of a period.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::orders`].
+    pub fn totals(&self, filter: &Filter) -> Result<Scan<TotalRow>, ArchiveError> {
+        table_scan::scan(&self.store, filter)
+    }
+
+    /// Whether the archive has totals of periods.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn has_totals(&self) -> Result<bool, ArchiveError> {
+        self.store.ask(stats::has_totals)
     }
 
     /// Trading positions that match `filter`, sorted by snapshot, exchange, coin and account.

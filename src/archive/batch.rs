@@ -13,6 +13,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::{Row, check_all};
+use crate::archive::rows::totals::TotalRow;
 use crate::model::Millis;
 
 /// Rows and records that are appended in one transaction.
@@ -28,6 +29,8 @@ pub struct Batch {
     pub maps: Vec<MapRow>,
     /// Trading positions of single accounts, in complete snapshots.
     pub positions: Vec<PositionRow>,
+    /// Liquidated USD by period.
+    pub totals: Vec<TotalRow>,
     /// Time ranges in which rows of an exchange may be missing.
     pub gaps: Vec<Gap>,
     /// Exchanges that the collector has not connected to yet.
@@ -73,6 +76,7 @@ impl Batch {
         check_all(OpenInterestRow::TABLE, &self.open_interest, Row::check)?;
         check_all(MapRow::TABLE, &self.maps, Row::check)?;
         check_all(PositionRow::TABLE, &self.positions, Row::check)?;
+        check_all(TotalRow::TABLE, &self.totals, Row::check)?;
         check_all("gaps", &self.gaps, sessions::check)?;
         check_all("pending", &self.pending, pending::check)?;
         check_all("topic_gaps", &self.topic_gaps, events::check_topic_gap)?;
@@ -92,6 +96,7 @@ impl Batch {
             + self.open_interest.len()
             + self.maps.len()
             + self.positions.len()
+            + self.totals.len()
     }
 }
 
@@ -108,6 +113,8 @@ pub struct Acknowledged {
     pub maps: usize,
     /// Number of new trading positions.
     pub positions: usize,
+    /// Number of new totals of periods.
+    pub totals: usize,
     /// Number of duplicate rows, which were ignored.
     pub repeated: usize,
 }

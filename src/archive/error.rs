@@ -85,7 +85,7 @@ pub enum ArchiveError {
     /// A row cannot be stored exactly. No row of the batch was stored.
     #[error("{table}: column {column:?}, row {row}: {message}")]
     BadRow {
-        /// Table of the row: `orders`, `bars`, `open_interest`, `maps`, `positions`, `gaps` or another table.
+        /// Table of the row: `orders`, `bars`, `open_interest`, `maps`, `positions`, `totals`, `gaps` or another table.
         table: &'static str,
         /// Name of the column with the invalid value.
         column: &'static str,

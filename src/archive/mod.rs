@@ -111,6 +111,7 @@ pub use rows::maps::MapRow;
 pub use rows::open_interest::OpenInterestRow;
 pub use rows::orders::OrderRow;
 pub use rows::positions::PositionRow;
+pub use rows::totals::TotalRow;
 pub use scan::bar_resampling::ResampledBar;
 pub use scan::parallel::OrderFold;
 pub use scan::table_scan::{OrderDays, Scan};

@@ -19,6 +19,7 @@ mod rolling;
 
 pub use aggregates::arrived_orders::{ArrivedOrder, arrived_orders};
 pub use aggregates::largest_orders::{LargestOrders, LargestQuestion};
+pub use aggregates::period_totals::{OrderMinutes, TotalCandidates, known_ranges};
 pub use aggregates::rankings::*;
 pub use aggregates::timeline::{Grouping, Timeline, TimelineQuestion, TooManyRows, timeline};
 pub use cascade::{CascadeClusters, CascadeQuestion, cascades, priced, reach};

@@ -5,23 +5,25 @@ use std::sync::Arc;
 
 use crate::contract::{self, BadQuery};
 use crate::engine::{
-    self, CascadeQuestion, LargestQuestion, Observations, ObservedTables, TimelineQuestion,
+    self, CascadeQuestion, Grouping, LargestQuestion, Observations, ObservedTables, RecordedRanges,
+    TimelineQuestion,
 };
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::market::Market;
 use crate::market::query::cascades::price;
 use crate::market::query::history;
 use crate::market::query::market_history::MarketHistory;
-use crate::market::query::market_query::{MarketQuery, QueryInputs, wanted};
+use crate::market::query::market_query::{MarketQuery, QueryInputs, last, wanted};
 use crate::market::query::order_pages;
 use crate::market::refusal::Refusal;
 use crate::market::revision::wall_clock;
 use crate::market::source::recordings::RecordedQuestion;
 use crate::market::source::view_source::view_of;
 use crate::model::{
-    Bar, CascadeRow, Coin, CoverageGap, GroupedOrder, MapRow, Millis, ObservedLiquidations,
-    ObservedOpenInterest, Order, PeriodCoverage, PeriodLength, PeriodRow, PositionRow, TimeRange,
-    TotalsByWindow, UndercountRow, VenueCoverage, Vocabulary, Window,
+    Bar, CascadeRow, Coin, Completeness, CoverageGap, GroupedOrder, MapRow, Millis,
+    ObservedLiquidations, ObservedOpenInterest, Order, PeriodCoverage, PeriodLength, PeriodRow,
+    PositionRow, TimeRange, TotalRow, TotalsByWindow, UndercountRow, VenueCoverage, Vocabulary,
+    Window,
 };
 
 impl Market {
@@ -39,7 +41,9 @@ impl Market {
         window: Window,
     ) -> Result<Vec<VenueCoverage>, Refusal> {
         self.check_instant(as_of)?;
-        self.source.coverage(as_of, window)
+        let mut venues = self.source.coverage(as_of, window)?;
+        self.cover_by_totals(&mut venues, last(window, self.now_at(as_of)), as_of)?;
+        Ok(venues)
     }
 
     /// How completely each exchange's orders in `range` were recorded; outliers are not counted.
@@ -53,7 +57,53 @@ impl Market {
         range: TimeRange,
     ) -> Result<Vec<VenueCoverage>, Refusal> {
         self.check_instant(as_of)?;
-        self.source.coverage_between(as_of, range)
+        let mut venues = self.source.coverage_between(as_of, range)?;
+        self.cover_by_totals(&mut venues, range, as_of)?;
+        Ok(venues)
+    }
+
+    /// Adds the time that is known by totals of periods alone to the coverage of exchanges without orders.
+    fn cover_by_totals(
+        &self,
+        venues: &mut Vec<VenueCoverage>,
+        range: TimeRange,
+        as_of: Option<Millis>,
+    ) -> Result<(), Refusal> {
+        let asked = TimelineQuestion::of_range(
+            range,
+            Grouping {
+                exchange: true,
+                ..Grouping::default()
+            },
+        );
+        let totals = self.source.totals(&asked, as_of)?;
+        let known = engine::known_ranges(&RecordedRanges::new(), &totals, None, true);
+        for (exchange, ranges) in known {
+            let share = engine::covered_share(
+                &RecordedRanges::from([(exchange.clone(), ranges)]),
+                range,
+                None,
+            );
+            let covered = VenueCoverage {
+                exchange: exchange.clone(),
+                completeness: Completeness::Totals,
+                connected_share: Some(share),
+                ..VenueCoverage::default()
+            };
+            match venues.iter_mut().find(|venue| venue.exchange == exchange) {
+                Some(venue)
+                    if venue.cnt == 0 && venue.connected_share.is_none_or(|share| share <= 0.0) =>
+                {
+                    venue.completeness = covered.completeness;
+                    venue.known_by = covered.known_by;
+                    venue.connected_share = covered.connected_share;
+                }
+                Some(_) => {}
+                None => venues.push(covered),
+            }
+        }
+        venues.sort_unstable_by(|a, b| a.exchange.cmp(&b.exchange));
+        Ok(())
     }
 
     /// The coverage of the time that the reply to `question` is about; `None` if the reply needs no coverage.
@@ -121,13 +171,23 @@ impl Market {
             end: all.end.max(range.end),
         });
         let recorded = self.source.recorded(as_of, all)?;
-        let share = |range| engine::covered_share(&recorded, range, question.exchange());
+        let asked = question.asks_totals(now);
+        let share = |range: TimeRange| -> Result<f64, Refusal> {
+            let exchange = question.exchange();
+            let Some(asked) = &asked else {
+                return Ok(engine::covered_share(&recorded, range, exchange));
+            };
+            let totals = self.source.totals(&asked.within(range), as_of)?;
+            let known = engine::known_ranges(&recorded, &totals, None, exchange.is_some());
+            Ok(engine::covered_share(&known, range, exchange))
+        };
+        let of_window = |(key, range): (&str, _)| Ok((key.to_owned(), share(range)?));
         Ok(PeriodCoverage {
-            covered: share(period),
+            covered: share(period)?,
             covered_windows: windows
                 .into_iter()
-                .map(|(key, range)| (key.to_owned(), share(range)))
-                .collect(),
+                .map(of_window)
+                .collect::<Result<_, Refusal>>()?,
             data_from,
         })
     }
@@ -346,6 +406,15 @@ impl Market {
         })
     }
 
+    /// Whether the market is an archive with totals of periods.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`].
+    pub fn has_totals(&self) -> Result<bool, Refusal> {
+        self.source.has_totals()
+    }
+
     /// Up to `limit` orders that arrived after the position `after`; without `after`, from the first stored order on.
     ///
     /// # Errors
@@ -409,11 +478,23 @@ impl MarketHistory for Market {
         as_of: Option<Millis>,
     ) -> Result<Vec<PeriodRow>, Refusal> {
         self.check_instant(as_of)?;
-        let timeline = self.source.timeline(asked, as_of)?;
+        let mut timeline = self.source.timeline(asked, as_of)?;
         let recorded = self
             .source
             .recorded(as_of, TimeRange::new(asked.start, asked.end))?;
-        Ok(timeline.rows(&recorded).map_err(history::too_many)?)
+        let totals = self.source.totals(asked, as_of)?;
+        timeline.take_totals(&totals);
+        let rows = timeline.rows_with(&recorded, &totals);
+        Ok(rows.map_err(history::too_many)?)
+    }
+
+    fn totals(
+        &self,
+        asked: &TimelineQuestion,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<TotalRow>, Refusal> {
+        self.check_instant(as_of)?;
+        self.source.totals(asked, as_of)
     }
 
     fn cascades(

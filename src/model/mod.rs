@@ -56,6 +56,7 @@ pub use rows::observation::{
     ObservedOrder, Position,
 };
 pub use rows::period::PeriodRow;
+pub use rows::period_total::TotalRow;
 pub use rows::position::{ObservedPosition, PositionRow};
 pub use rows::record::{Cell, Column, Kind, Record, Source, Value, Visitor};
 pub use rows::record::{record, value};
@@ -66,8 +67,8 @@ pub use sorting::sort_small;
 pub use symbols::coin::Coin;
 pub use symbols::contract_kind::{ContractKind, NotOfCoin, Settlement};
 pub use symbols::names::{
-    EXCHANGES, did_you_mean, exchange_name, is_coin, known_exchange, named_exchange, own_name,
-    well_known,
+    ALL_EXCHANGES, EXCHANGES, did_you_mean, exchange_name, is_coin, known_exchange, named_exchange,
+    own_name, well_known,
 };
 pub use symbols::quotes::{bitfinex_currency, is_quote};
 pub use symbols::quotes::{is_dollar, quote_of_pair};

@@ -93,6 +93,42 @@ pub(crate) fn decode_all(
     }
 }
 
+/// The rows of a reply, and the table to which they belong.
+type ReplyRows = Option<(&'static str, Vec<Vec<String>>)>;
+
+/// Decodes a REST reply of an exchange with bars or open interest. Returns the table and its rows: time and four prices
+/// and volume, or time and amount in coins.
+///
+/// `None` if it is no such reply. Binance's replies have the columns of its files, which are read with more rules.
+#[pyfunction]
+pub(crate) fn decode_reply(exchange: &str, body: &str) -> ReplyRows {
+    let venue = feeds::venue(exchange)
+        .ok()
+        .filter(|venue| venue.name() != "binance")?;
+    let none = Instruments::default();
+    let frame = venue.frame(body, None, &none);
+    if let Ok(bars) = venue.read_bars(&frame)
+        && !bars.is_empty()
+    {
+        let bars = bars.iter().map(|bar| {
+            let numbers = [bar.open, bar.high, bar.low, bar.close, bar.volume];
+            let cells = numbers.iter().map(ToString::to_string);
+            iter::once(bar.timestamp.0.to_string())
+                .chain(cells)
+                .collect()
+        });
+        return Some(("bars", bars.collect()));
+    }
+    let readings = venue.read_open_interest(&frame).ok()?;
+    let rows = readings.iter().map(|reading| {
+        vec![
+            reading.timestamp.0.to_string(),
+            reading.open_interest.to_string(),
+        ]
+    });
+    (!readings.is_empty()).then(|| ("open_interest", rows.collect()))
+}
+
 fn read(given: Vec<Given>) -> Result<Instruments, BadQuery> {
     given
         .into_iter()

@@ -23,7 +23,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::feeds::{decode, decode_all};
+    use super::feeds::{decode, decode_all, decode_reply};
     #[pymodule_export]
     use super::margin::{bracketed, brackets, liquidation_price, max_leverage};
     #[pymodule_export]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::{BarTable, GivenOrders, InterestTable, OrderTable};
+use crate::archive::{BarTable, GivenOrders, InterestTable, OrderTable, TotalRow};
 use crate::model::{Labels, exchange_name};
-use crate::tables::reading::{BarColumns, InterestColumns};
+use crate::tables::reading::{BarColumns, InterestColumns, TotalColumns};
 
 /// Converts orders to the archive's columns.
 pub(crate) fn order_table(orders: GivenOrders) -> OrderTable {
@@ -39,6 +39,23 @@ pub(crate) fn interest_table(readings: InterestColumns) -> InterestTable {
         open_interest: readings.open_interest.into_decimals(),
         received_at: readings.received_at,
     }
+}
+
+/// Converts accepted totals to the archive's rows.
+pub(crate) fn total_rows(totals: &TotalColumns) -> Vec<TotalRow> {
+    let exchange = spelled(&totals.exchange);
+    let row = |row: usize| {
+        Some(TotalRow {
+            exchange: exchange.get(row)?.to_owned(),
+            symbol: totals.symbol.get(row)?.to_owned(),
+            interval: (*totals.interval.get(row)?)?,
+            timestamp: *totals.timestamp.get(row)?,
+            long_usd: totals.long_usd.get(row)?,
+            short_usd: totals.short_usd.get(row)?,
+            received_at: *totals.received_at.as_ref()?.get(row)?,
+        })
+    };
+    (0..totals.timestamp.len()).filter_map(row).collect()
 }
 
 /// Normalises exchange names to the spelling of an archive.

@@ -30,7 +30,7 @@ mod spreadsheet_text;
 pub use amount_unit::ContractSizes;
 pub(crate) use amount_unit::{AmountUnit, Counted, UNKNOWN_SIZE};
 pub(crate) use amounts::AmountColumn;
-pub(crate) use archive_tables::{bar_table, interest_table, order_table};
+pub(crate) use archive_tables::{bar_table, interest_table, order_table, total_rows};
 pub use attribution::{ExchangeAttribution, UnknownExchange};
 pub(crate) use cells::{CellSource, InputCell, InputCells, WIDE, settle};
 pub(crate) use column_names::column_of;
@@ -42,9 +42,9 @@ pub(crate) use price_types::untraded;
 pub use quote_rates::QuoteRates;
 pub(crate) use raw_table::{ColumnFault, RawTable, TableKind};
 pub(crate) use reading::{
-    BarColumns, Defaults, InterestColumns, ReadRows, SideOf, UnvaluedOrders, append_orders,
-    exact_cell, read_bars, read_contract_sizes, read_interest, read_orders, read_positions,
-    read_rates,
+    BarColumns, Defaults, InterestColumns, ReadRows, SideOf, TotalColumns, UnvaluedOrders,
+    append_orders, exact_cell, read_bars, read_contract_sizes, read_interest, read_orders,
+    read_positions, read_rates, read_totals,
 };
 pub use row_fault::RowFault;
 pub(crate) use row_fault::first;

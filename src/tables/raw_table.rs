@@ -10,7 +10,10 @@ pub(crate) enum TableKind {
     Bars,
     OpenInterest,
     Positions,
+    /// Liquidated USD by period, for a `Market` object.
     Liquidations,
+    /// Liquidated USD by period and exchange, for an archive.
+    Totals,
     QuoteRates,
     ContractSizes,
 }
@@ -24,6 +27,7 @@ impl TableKind {
             Self::OpenInterest => "open_interest",
             Self::Positions => "positions",
             Self::Liquidations => "liquidations",
+            Self::Totals => "totals",
             Self::QuoteRates => "quote_rates",
             Self::ContractSizes => "contract_size",
         }
@@ -52,6 +56,10 @@ impl TableKind {
                  current_price",
             ],
             Self::Liquidations => ["symbol, timestamp, long_usd, short_usd", "interval"],
+            Self::Totals => [
+                "exchange (or \"all\"), symbol, timestamp, long_usd, short_usd",
+                "interval, received_at",
+            ],
             Self::QuoteRates => ["timestamp, rate", "no others"],
             Self::ContractSizes => ["symbol, contract_size", "multiplier_unit"],
         }

@@ -57,7 +57,8 @@ def command(name: str, sentence: str) -> Command:
     made.epilog = (
         "DIR is created if it is missing. Run the command again to go on after an interruption, or to fetch new days. "
         "A mirror in the settings has `like` (a source with the same layout) and `address`. Keys are read from "
-        "$CRYPTOHFTDATA_API_KEY, $TARDIS_API_KEY and, with --pay, from AWS_ACCESS_KEY_ID and its like."
+        "$CRYPTOHFTDATA_API_KEY, $TARDIS_API_KEY, $COINALYZE_API_KEY and, with --pay, from AWS_ACCESS_KEY_ID and its "
+        "like."
     )
     return made
 

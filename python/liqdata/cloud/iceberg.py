@@ -71,7 +71,7 @@ def register(catalog: str, folder: Path, address: str, files: Iterable[ArchiveFi
 
 
 def _table_name(path: str) -> str:
-    """The table of a file; bars of each length have their own, because a file does not contain its interval."""
+    """The table of a file; bars and totals of each length have their own, because a file does not say its interval."""
     parts = path.split("/")
     interval = parts[1].removeprefix("interval=")
     return parts[0] if interval == parts[1] else f"{parts[0]}_{interval}"
@@ -79,7 +79,8 @@ def _table_name(path: str) -> str:
 
 def _names(known: set[str]) -> set[str]:
     """The names that an export may have given, so that a table without remaining files is emptied."""
-    return {one for one in known if one in {"orders", "open_interest", "maps", "positions"} or one.startswith("bars_")}
+    plain = {"orders", "open_interest", "maps", "positions"}
+    return {one for one in known if one in plain or one.startswith(("bars_", "totals_"))}
 
 
 def _load(catalog: str, address: str) -> tuple[Any, str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RECORD = "ingested.jsonl"
 VERSIONS = "versions.tsv"
 """Name of the file in an archive's folder that records its ingests."""
-TABLES = ("orders", "bars", "open_interest", "maps", "positions")
+TABLES = ("orders", "bars", "open_interest", "maps", "positions", "totals")
 _DAY = 86_400_000
 # The collector waits this long for late rows before it writes the files of a day.
 _LATE = 3_600_000

@@ -9,6 +9,7 @@ import math
 import os
 import re
 import tempfile
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ from .outcome import fetched
 from .plan import Gap, Plan, PlannedFile, millis, not_published
 from .rows_of_coins import rows_of_coins
 from .sources import chosen
+from .totals import TotalsClient
 from .web import AT_ONCE, Refusal, Stopped, Web
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ RECORD = "fetched.jsonl"
 DOWNLOADS = "downloads"
 """Name of the folder in the archive's folder with downloads that are not finished, or kept."""
 
-FORMATS = {"tardis": "tardis_liquidations"}
+FORMATS = {"tardis": "tardis_liquidations", "coinalyze": "totals"}
 """Formats of layouts of which the name of a file does not say what it has."""
 
 _AHEAD = 2  # batches that are downloaded while one is imported
@@ -253,6 +255,8 @@ class _Fetching:
         """Days of which some files could not be downloaded or read."""
         self._sizes: dict[str, Mapping[str, list[Any]] | Refusal] = {}
         self._bytes: dict[str, int] = {}
+        self._services: dict[str, TotalsClient] = {}
+        self._lock = threading.Lock()
         self._seen: Callable[[int], object] = lambda _: None
 
     def plan(self) -> Plan:
@@ -383,11 +387,20 @@ class _Fetching:
         if _is_linked(target, self._folder):
             msg = f"{target}: a folder on its path is a link; folders of an archive must not be links"
             raise ArchiveError(msg, path=str(target))
-        if one.source.address.startswith("s3://"):
+        if one.source.layout == "coinalyze":
+            seen(self._service(one.source).save(one, target))
+        elif one.source.address.startswith("s3://"):
             Bucket(one.source).save(one.file, target, seen, self._web.is_ended)
         else:
             headers = one.source.headers if one.url.startswith(one.source.address) else {}
             self._web.save(one.url, target, headers, seen)
+
+    def _service(self, source: Source) -> TotalsClient:
+        """The client of a source that is no host of files."""
+        with self._lock:
+            if source.name not in self._services:
+                self._services[source.name] = TotalsClient(source)
+            return self._services[source.name]
 
     # Imports, on the thread of the caller.
 
@@ -510,7 +523,7 @@ class _Fetching:
     ) -> GivenFile:
         """A downloaded file as one to import: only the rows of the wanted coins, and unpacked."""
         path = target
-        if one.source.layout not in {"binance", "hourly"}:
+        if one.source.layout not in {"binance", "hourly", "coinalyze"}:
             below = scratch.enter_context(tempfile.TemporaryDirectory(prefix="liqdata-"))
             path = rows_of_coins(target, self._wanted.coins, Path(below))
         return open_given(self._shown(one), scratch, path=str(path), is_sized=sizes is not None)
@@ -525,7 +538,9 @@ class _Fetching:
         facts = {"address": source.address, "licence": source.licence, "republish": source.republish}
         exchanges = {one.exchange for one in files}
         exchange = (exchanges.pop() or None) if len(exchanges) == 1 else None
-        options = Options(FORMATS.get(source.layout), exchange, sizes=sizes)
+        # The service names exchanges that are not collected.
+        is_any = source.layout == "coinalyze"
+        options = Options(FORMATS.get(source.layout), exchange, is_any, sizes=sizes)
         return stored(self._folder, given, {}, options, source=f"{source.name}: {source.address}", facts=facts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urlsplit
 from xml.etree import ElementTree as ET
@@ -15,6 +15,7 @@ from liqdata.errors import BadQuery
 
 from .bucket import Bucket
 from .plan import Gap, Plan, PlannedFile, day_of, days_of, month_end, not_published
+from .totals import NO_KEY, TotalsClient, file_of, spans
 from .web import Refusal
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _DAY = re.compile(r"(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
 _MONTH = re.compile(r"(?<!\d)(\d{4})-(\d{2})(?!\d)")
 _PARTS = re.compile(r"year=(\d{4})/month=(\d{1,2})(?:/day=(\d{1,2}))?")
 _ORDERS = "orders"
+TOTALS = "totals"
+"""The table of totals of periods."""
 CONTRACT_SIZES = "contract_sizes"
 """The table of a file that only says what contracts contain."""
 
@@ -66,6 +69,7 @@ class Planner:
             "dataset": self._dataset,
             "hourly": self._hourly,
             "tardis": self._tardis,
+            "coinalyze": self._coinalyze,
             "reservoir": self._reservoir,
             "fills": self._fills,
         }
@@ -280,6 +284,23 @@ class Planner:
             if missing:
                 self._gap(day, day, not_published(missing, of), table=table, coin=coin, exchange=exchange)
         self._plan.files = known
+
+    # Totals of periods of each coin and exchange, which need a key.
+
+    def _coinalyze(self) -> None:
+        days = (self._wanted.first, self._wanted.last)
+        if self._source.secret is None:
+            self._gap(*days, NO_KEY.format(env=self._source.key.get("env", "its key")), table=TOTALS)
+            return
+        service = TotalsClient(self._source)
+        for coin in self._wanted.coins:
+            exchanges = service.exchanges(coin)
+            if not exchanges:
+                self._gap(*days, "no market of this coin", table=TOTALS, coin=coin)
+            for exchange in exchanges:
+                for asked in spans(*days, datetime.now(UTC).date()):
+                    facts = file_of(coin, exchange, asked)
+                    self._file(table=TOTALS, exchange=exchange, coins=(coin,), **facts)
 
     # Buckets of which the downloader pays the traffic.
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 ESTIMATES = ("heatmap", "liqmap", "levels", "maxpain")
 """Answers of the contract that need bars; all others need orders."""
 
+OF_TOTALS = ("overview", "coins", "exchanges", "chart")
+"""Answers for which totals of periods are enough."""
+
 
 @dataclass(frozen=True)
 class PlannedFile:
@@ -82,8 +85,8 @@ class Plan:
         found = []
         for name, endpoint in endpoints().items():
             if not endpoint.extension:
-                table = "bars" if name in ESTIMATES else "orders"
-                used = [one for one in self.files if one.table == table and one.checksum_of is None]
+                tables = {"bars"} if name in ESTIMATES else {"orders", *(["totals"] if name in OF_TOTALS else [])}
+                used = [one for one in self.files if one.table in tables and one.checksum_of is None]
                 names = sorted({one.exchange or "several" for one in used})
                 found.append((name, joined((one.first, one.last) for one in used), names))
         return found

@@ -16,7 +16,7 @@ from liqdata.errors import BadQuery
 DEFAULT_RATE = 300.0
 """Requests per minute for a host that the table does not list."""
 
-LAYOUTS = ("binance", "contexts", "dataset", "hourly", "tardis", "reservoir", "fills")
+LAYOUTS = ("binance", "contexts", "dataset", "hourly", "tardis", "coinalyze", "reservoir", "fills")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from liqdata import _core
 from liqdata.errors import BadQuery
 from liqdata.files.safe_open import naming_failures
 
+from . import known_json
 from .known_parquet import converted
 
 if TYPE_CHECKING:
@@ -54,12 +55,19 @@ class GivenFile:
 
 
 def open_given(
-    name: str, scratch: ExitStack, exchange: str | None = None, *, path: str | None = None, is_sized: bool = False
+    name: str,
+    scratch: ExitStack,
+    exchange: str | None = None,
+    *,
+    path: str | None = None,
+    is_sized: bool = False,
+    format: str | None = None,
 ) -> GivenFile:
     """Detect the content of a file, and unpack or convert it if needed.
 
-    Copies are removed when ``scratch`` closes. ``exchange`` is the exchange that the caller names, ``is_sized`` whether
-    the caller gives the size of contracts, and ``path`` where the file is, by default under its name.
+    Copies are removed when ``scratch`` closes. ``exchange`` and ``format`` are those that the caller names,
+    ``is_sized`` says whether the caller gives the size of contracts, and ``path`` where the file is, by default under
+    its name.
     """
     path = path or name
     if name == STANDARD_INPUT:
@@ -80,6 +88,8 @@ def open_given(
         _convert(old, path, name)
     if content == "parquet":
         path = converted(path, name, exchange, lambda: _scratch(scratch), is_sized=is_sized)
+    elif content in {"text", "other"}:
+        path = known_json.converted(path, name, exchange, lambda: _scratch(scratch), format)
     return GivenFile(name, path)
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ingest"]
 
+_KINDS = ("orders", "bars", "open_interest", "positions", "totals")
 SAME = ("refused", "first", "files")
 
 
@@ -47,6 +48,7 @@ def ingest(
     bars: Any = None,
     open_interest: Any = None,
     positions: Any = None,
+    totals: Any = None,
     exchange: str | None = None,
     new_exchange: bool = False,
     source: str | None = None,
@@ -75,9 +77,10 @@ def ingest(
         ``binance_metrics``, ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``,
         ``hyperliquid_fills``, ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders with the side of the closing order),
         ``bars``, ``open_interest``, ``open_interest_usd``, ``coinglass_prices``, ``coinglass_open_interest_coins``,
-        ``coinglass_open_interest_usd``, ``positions``. Open interest in USD is read after the other files and converted
-        to coins with the prices of the archive's bars. A reading without a bar at its time, or with an implausible
-        value in USD, is refused; a file with mostly implausible readings is refused as a whole.
+        ``coinglass_open_interest_usd``, ``positions``, ``totals``, ``coinalyze_liquidations``. Open interest in USD is
+        read after the other files and converted to coins with the prices of the archive's bars. A reading without a
+        bar at its time, or with an implausible value in USD, is refused; a file with mostly implausible readings is
+        refused as a whole.
     orders, bars, open_interest : table, optional
         Tables as for :class:`Market`; bars may have a column ``exchange``, and orders ``dedupe_key`` (the id of a row
         in its source), ``native_id`` (the exchange's name of the contract) and ``price_kind``, as
@@ -97,8 +100,16 @@ def ingest(
         refused if its ``value_usd`` differs by more than 10 % and more than one dollar from ``qty`` times the price of
         the snapshot. If fewer than half of the rows agree with the median, the market price is used instead; without a
         market price the snapshot is refused.
+    totals : table, optional
+        Liquidated USD per period: ``exchange`` (or ``"all"`` for the sum of all exchanges), ``symbol`` or ``coin``,
+        ``timestamp`` (start of the period), ``long_usd`` and ``short_usd``; optionally ``interval`` (as for bars of
+        :class:`Market`; whole minutes that divide a day; by default the commonest spacing of the rows) and
+        ``received_at`` (the end of the period by default). :meth:`Market.history`, :meth:`Market.overview`,
+        :meth:`Market.coins`, :meth:`Market.exchanges`, :meth:`Market.chart` and :func:`score` use them where no orders
+        are known. A coin on an exchange has the totals of one contract, or the sums over its contracts. A period that
+        had not ended when its total was received is refused.
     exchange : str, optional
-        The exchange of rows that do not name an exchange.
+        The exchange of rows that do not name an exchange; for totals also ``"all"``.
     new_exchange : bool
         Accept exchanges that are neither supported nor in the archive. By default their rows are refused, because the
         name may be misspelt.
@@ -137,8 +148,8 @@ def ingest(
     Notes
     -----
     A row without a time of receipt counts as received at its own time: an order and an open-interest reading at their
-    timestamp, a bar at its close. Answers with ``as_of=`` therefore use no later data, but ignore the delay with which
-    the exchange published a row.
+    timestamp, a bar and a total at the end. Answers with ``as_of=`` therefore use no later data, but ignore the delay
+    with which the exchange published a row.
 
     Examples
     --------
@@ -151,7 +162,7 @@ def ingest(
     >>> done.rows, done.new, liqdata.ingest(folder / "archive", file).repeated
     (1, 1, 1)
     """
-    given = {"orders": orders, "bars": bars, "open_interest": open_interest, "positions": positions}
+    given = {"orders": orders, "bars": bars, "open_interest": open_interest, "positions": positions, "totals": totals}
     check(files, given, format=format, exchange=exchange, source=source)
     switch(new_exchange, "new_exchange")
     switch(dry_run, "dry_run")
@@ -264,7 +275,9 @@ class _Work:
             return
         with contextlib.ExitStack() as scratch:
             is_sized = options.sizes is not None
-            given = [open_given(path, scratch, options.exchange, is_sized=is_sized) for path in left]
+            given = [
+                open_given(path, scratch, options.exchange, is_sized=is_sized, format=options.format) for path in left
+            ]
 
             def finish(file: str, outcome: dict[str, Any]) -> None:
                 facts = {"contracts": outcome["contracts"], "ingest": options.id, "stored": outcome["stored"]}
@@ -323,7 +336,7 @@ class Session:
     def store(self, given: Mapping[str, object]) -> Ingested:
         """Store tables and return their outcome; their rows are durable then."""
         outcome: dict[str, Any] = {}
-        tables = {kind: given.get(kind) for kind in ("orders", "bars", "open_interest", "positions")}
+        tables = {kind: given.get(kind) for kind in _KINDS}
         with contextlib.closing(bar(wanted=False, total=None, what="ingest")) as shown:
             _tables(self._folder, tables, self._options, shown, outcome)
         self._options = replace(self._options, contracts=outcome.get("contracts") or self._options.contracts)
@@ -429,13 +442,15 @@ def check(files: tuple[object, ...], tables: Mapping[str, object], **names: obje
         raise BadQuery(msg, parameter="format")
     for file in files:
         if not isinstance(file, (str, os.PathLike)):
-            allowed = "paths, and tables as orders=, bars=, open_interest= or positions="
+            allowed = "paths, and tables as orders=, bars=, open_interest=, positions= or totals="
             if not tables:
                 allowed = "paths; liqdata.Market takes tables"
             msg = f"files: a {type(file).__name__} is not a file; allowed: {allowed}"
             raise BadQuery(msg, parameter="files")
     if not files and all(one is None for one in tables.values()):
-        msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions="
+        msg = (
+            "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions=, totals="
+        )
         raise BadQuery(msg, parameter="files")
 
 
@@ -446,9 +461,8 @@ def _tables(
     shown: ProgressBar,
     outcome: dict[str, Any],
 ) -> None:
-    kinds = ("orders", "bars", "open_interest", "positions")
-    orders, bars, open_interest, positions = (table(given[kind], kind) for kind in kinds)
-    tables = (orders, bars, open_interest, positions)
+    orders, bars, open_interest, positions, totals = (table(given[kind], kind) for kind in _KINDS)
+    tables = (orders, bars, open_interest, positions, totals)
     attribution = (options.exchange, options.new_exchange, options.contracts)
     _core.ingest_tables(
         *(folder, *tables, *attribution, _counting(shown.update), outcome),

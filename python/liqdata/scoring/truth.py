@@ -2,7 +2,7 @@
 
 In a table of totals, a period without a row is unknown and not scored. With orders, every period between the first and
 the last order is known, and a period without orders has zero USD. Of a market, periods that were
-not covered are unknown.
+not covered are unknown. Where an archive has no orders, its totals of periods are read.
 """
 
 from __future__ import annotations
@@ -76,10 +76,13 @@ def realised(value: Any, symbol: str, period: int) -> Truth:
 
 
 def _of_market(market: Market, symbol: str, period: int) -> Truth:
-    """The totals of a market that was made from them, or its orders in covered periods."""
-    totals = market._source.open_core().liquidations()  # noqa: SLF001 - raises if the market is closed
+    """The totals of a market that was made from them, or its orders and archived totals in covered periods."""
+    core = market._source.open_core()  # noqa: SLF001 - raises if the market is closed
+    totals = core.liquidations()
     if len(totals):
         return realised(totals, symbol, period)
+    if core.has_totals():
+        return _of_history(market, symbol, period, core.first)
     orders = market.iter_orders(symbol)._rest()  # noqa: SLF001 - the rows without a frame library
     if not len(orders):
         refuse("realised", f"the market has no orders of {symbol!r}", "a market with orders of it")
@@ -89,6 +92,20 @@ def _of_market(market: Market, symbol: str, period: int) -> Truth:
     unknown = [row["timestamp"] for row in rows if row["covered"] is not None and row["covered"] < COVERED]
     known = ~np.isin(found.opens, unknown)
     return found._replace(opens=found.opens[known], usd=found.usd[known], incomplete=len(unknown))
+
+
+def _of_history(market: Market, symbol: str, period: int, first: int | None) -> Truth:
+    """The covered periods of an archive with totals."""
+    start = ((first or 0) - DAY) // period * period  # the first total became known when its period ended
+    rows = market.history(symbol, interval=period, by=(), start=start, end=market.now)
+    now = int(market.now.timestamp() * 1000)
+    ended = [row for row in rows if row["timestamp"] + period <= now and row["total_usd"] is not None]
+    known = [row for row in ended if row["covered"] is None or row["covered"] >= COVERED]
+    if not known:
+        refuse("realised", f"no period of {symbol!r} is covered", "a market with orders or totals of it")
+    opens = np.asarray([row["timestamp"] for row in known], dtype=np.int64)
+    usd = np.asarray([(float(row["long_usd"] or 0), float(row["short_usd"] or 0)) for row in known])
+    return Truth(opens, usd, period, "totals", len(ended) - len(known), None)
 
 
 def _spacing(opens: Millis, period: int) -> int:

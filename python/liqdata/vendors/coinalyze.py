@@ -85,6 +85,11 @@ class CoinalyzeDialect(Dialect):
             ]
         return self._listed
 
+    def exchanges_of(self, coin: str) -> Flow[list[str]]:
+        """The exchanges with futures of a coin."""
+        listed = yield from self._list()
+        return sorted({venue for _, base, _, venue in listed if base == coin})
+
     def _markets(self, symbol: object, exchange: str | None) -> Flow[Markets]:
         """The given markets, or those of a coin or pair."""
         names = symbol.split(",") if isinstance(symbol, str) else many(symbol)

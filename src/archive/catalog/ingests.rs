@@ -12,6 +12,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::rows::totals::TotalRow;
 use crate::archive::sql::table;
 use crate::model::{Millis, record};
 
@@ -27,6 +28,7 @@ pub(crate) const CREATE: &str = "
         bars INTEGER NOT NULL,
         open_interest INTEGER NOT NULL,
         positions INTEGER NOT NULL,
+        totals INTEGER NOT NULL,
         undone INTEGER
     ) STRICT;
     CREATE TABLE ingest_repeats (
@@ -48,8 +50,7 @@ pub(crate) const TABLES: [(&str, &str); 3] = [
     ("collected_again", "path, key"),
 ];
 
-const COLUMNS: &str =
-    "id, source, files, first, last, received_at, orders, bars, open_interest, positions, undone";
+const COLUMNS: &str = "id, source, files, first, last, received_at, orders, bars, open_interest, positions, totals, undone";
 
 /// Identity and origin of an ingest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,8 +95,18 @@ record! {
         pub open_interest: u64,
         /// Number of new trading positions.
         pub positions: u64,
+        /// Number of new totals of periods.
+        pub totals: u64,
         /// When the ingest was undone, if it was.
         pub undone: Option<Millis>,
+    }
+}
+
+impl IngestRow {
+    /// Number of new rows of all tables.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.orders + self.bars + self.open_interest + self.positions + self.totals
     }
 }
 
@@ -122,11 +133,12 @@ record! {
 
 impl UndoRow {
     fn of(ingest: IngestRow, run_again: u64) -> Self {
+        let rows = ingest.rows();
         Self {
             id: ingest.id,
             source: ingest.source,
             files: ingest.files,
-            rows: ingest.orders + ingest.bars + ingest.open_interest + ingest.positions,
+            rows,
             undone: ingest.undone,
             run_again,
         }
@@ -193,13 +205,13 @@ impl IngestCounts {
         };
         journal
             .prepare_cached(&format!(
-                "INSERT INTO ingests ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, NULL)
+                "INSERT INTO ingests ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, NULL)
                  ON CONFLICT (id) DO UPDATE SET
                      first = min(coalesce(first, excluded.first), coalesce(excluded.first, first)),
                      last = max(coalesce(last, excluded.last), coalesce(excluded.last, last)),
                      orders = orders + excluded.orders, bars = bars + excluded.bars,
                      open_interest = open_interest + excluded.open_interest,
-                     positions = positions + excluded.positions"
+                     positions = positions + excluded.positions, totals = totals + excluded.totals"
             ))?
             .execute(params![
                 origin.id,
@@ -212,6 +224,7 @@ impl IngestCounts {
                 new(BarRow::TABLE),
                 new(OpenInterestRow::TABLE),
                 new(PositionRow::TABLE),
+                new(TotalRow::TABLE),
             ])?;
         let mut repeats = journal.prepare_cached(
             "INSERT INTO ingest_repeats (ingest, original, rows) VALUES (?1, ?2, ?3)

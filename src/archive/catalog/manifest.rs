@@ -19,6 +19,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::rows::totals::TotalRow;
 use crate::archive::sql::table::not_readable;
 use crate::model::Millis;
 
@@ -91,11 +92,11 @@ impl Day {
     }
 }
 
-/// A partition: one day and, for bars, one bar length.
+/// A partition: one day and, for bars and totals, one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Partition {
     pub(crate) day: Day,
-    /// Length of the bars in milliseconds; 0 for other rows.
+    /// Length of the bars or periods in milliseconds; 0 for other rows.
     pub(crate) interval: i64,
 }
 
@@ -258,6 +259,7 @@ fn id_of(path: &str, holds: &str, partition: Partition) -> Option<Uuid> {
         OpenInterestRow::TABLE => partition.folder::<OpenInterestRow>(),
         MapRow::TABLE => partition.folder::<MapRow>(),
         PositionRow::TABLE => partition.folder::<PositionRow>(),
+        TotalRow::TABLE => partition.folder::<TotalRow>(),
         _ => return None,
     };
     let name = path.strip_prefix(folder.as_str())?;

@@ -12,8 +12,9 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::rows::totals::TotalRow;
 use crate::archive::sql::table;
-use crate::model::{Millis, record};
+use crate::model::{ALL_EXCHANGES, Millis, record};
 
 pub(crate) const CREATE: &str = "
     CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
@@ -53,6 +54,8 @@ pub struct ArrivalPosition {
     pub bars: i64,
     /// Id of the last open interest reading.
     pub open_interest: i64,
+    /// Id of the last total of a period.
+    pub totals: i64,
 }
 
 /// Row ids and newest instant of an archive, which identify its state.
@@ -62,7 +65,7 @@ pub struct ArchiveSummary {
     pub series: u64,
     /// Newest instant of all rows.
     ///
-    /// For orders and open interest readings this is their time, for bars the close time.
+    /// For orders and open interest readings this is their time, for bars and totals the end.
     pub newest: Option<Millis>,
     /// The last row id of each table. Rows that arrive later have larger ids.
     pub end: ArrivalPosition,
@@ -123,7 +126,7 @@ pub(crate) fn orders_from(journal: &Connection) -> rusqlite::Result<Option<Milli
     )
 }
 
-/// The same, or of the first reading or position, or the close of the first bar.
+/// The same, or of the first reading or position, or the close of the first bar or total.
 pub(crate) fn observed_from(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
     let is_valid = file_versions::is_valid("?1");
     let others = first(
@@ -132,11 +135,21 @@ pub(crate) fn observed_from(journal: &Connection) -> rusqlite::Result<Option<Mil
             "SELECT min(first + interval) AS at FROM manifest
                  WHERE state = 'active' AND holds NOT IN ('orders', 'maps') AND {is_valid}
              UNION ALL SELECT * FROM (SELECT timestamp + interval FROM bars ORDER BY timestamp LIMIT 1)
+             UNION ALL SELECT * FROM (SELECT timestamp + interval FROM totals ORDER BY timestamp LIMIT 1)
              UNION ALL SELECT min(timestamp) FROM open_interest
              UNION ALL SELECT min(timestamp) FROM positions"
         ),
     )?;
     Ok(orders_from(journal)?.into_iter().chain(others).min())
+}
+
+/// Whether there are totals of periods, in the journal or in a segment; superseded segments count.
+pub(crate) fn has_totals(journal: &Connection) -> rusqlite::Result<bool> {
+    journal
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM totals) OR EXISTS (SELECT 1 FROM manifest WHERE holds = 'totals')",
+        )?
+        .query_row([], |line| line.get(0))
 }
 
 impl ArrivalPosition {
@@ -146,6 +159,7 @@ impl ArrivalPosition {
             OrderRow::TABLE => Some(&mut self.orders),
             BarRow::TABLE => Some(&mut self.bars),
             OpenInterestRow::TABLE => Some(&mut self.open_interest),
+            TotalRow::TABLE => Some(&mut self.totals),
             _ => None,
         }
     }
@@ -225,7 +239,7 @@ pub(crate) fn unmark_backup(journal: &Connection) -> rusqlite::Result<()> {
 pub(crate) fn arrived(journal: &Connection) -> rusqlite::Result<u64> {
     let rows: i64 = journal.query_row(
         "SELECT coalesce(sum(seq), 0) FROM sqlite_sequence
-         WHERE name IN ('orders', 'bars', 'open_interest', 'maps', 'positions')",
+         WHERE name IN ('orders', 'bars', 'open_interest', 'maps', 'positions', 'totals')",
         [],
         |line| line.get(0),
     )?;
@@ -279,6 +293,7 @@ pub(crate) fn recompute_newest(journal: &Connection) -> rusqlite::Result<()> {
                          WHERE state = 'active' AND holds <> 'maps' AND {is_valid}
                      UNION ALL SELECT max(timestamp) FROM orders
                      UNION ALL SELECT max(timestamp + interval) FROM bars
+                     UNION ALL SELECT max(timestamp + interval) FROM totals
                      UNION ALL SELECT max(timestamp) FROM open_interest
                      UNION ALL SELECT max(timestamp) FROM positions)))
                  FROM state WHERE name = ?2"
@@ -307,8 +322,7 @@ impl StatsUpdate {
         for row in rows {
             let final_at = row.known_at();
             self.take_newest(final_at);
-            // Only bars have a length.
-            if R::HAS_INTERVAL {
+            if R::HAS_PRICES {
                 self.take_coin(row.symbol(), final_at.max(row.received_at()), final_at);
             }
         }
@@ -466,11 +480,13 @@ pub(crate) fn exchanges(journal: &Connection) -> rusqlite::Result<BTreeSet<Strin
         BarRow::TABLE,
         OpenInterestRow::TABLE,
         PositionRow::TABLE,
+        TotalRow::TABLE,
     ] {
         let mut names = journal.prepare(&format!("SELECT DISTINCT exchange FROM {table}"))?;
         for name in names.query_map([], |row| row.get(0))? {
             found.insert(name?);
         }
     }
+    found.remove(ALL_EXCHANGES);
     Ok(found)
 }

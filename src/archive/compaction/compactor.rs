@@ -28,6 +28,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::rows::totals::TotalRow;
 use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::{MOST, SegmentError};
@@ -162,6 +163,7 @@ pub(crate) fn compact_through<H: WriterAccess>(
     compaction.kind::<OpenInterestRow>()?;
     compaction.kind::<MapRow>()?;
     compaction.kind::<PositionRow>()?;
+    compaction.kind::<TotalRow>()?;
     Ok(compaction.report)
 }
 

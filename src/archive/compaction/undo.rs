@@ -22,6 +22,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::rows::totals::TotalRow;
 use crate::archive::segment::parquet;
 use crate::archive::store::write_store::WriteStore;
 use crate::model::Millis;
@@ -58,6 +59,7 @@ pub(crate) fn undo(writer: &mut WriteStore, id: &str) -> Result<Vec<UndoRow>, Ar
     plan.kind::<BarRow>(writer)?;
     plan.kind::<OpenInterestRow>(writer)?;
     plan.kind::<PositionRow>(writer)?;
+    plan.kind::<TotalRow>(writer)?;
     plan.find_last_closes(writer)?;
     let coins = plan.coins;
     plan.rewrite.commit(writer, &mut |_, _| (), |journal, at| {
@@ -91,7 +93,7 @@ impl Undo<'_> {
         for segment in own {
             let collected = |journal: &Connection| ingests::collected(journal, &segment.path);
             let collected: HashSet<String> = writer.store.ask(collected)?.into_iter().collect();
-            if R::HAS_INTERVAL || !collected.is_empty() {
+            if R::HAS_PRICES || !collected.is_empty() {
                 let rows = rows_of::<R>(writer, &segment)?;
                 self.note_coins(&rows);
                 let rows = rows
@@ -128,7 +130,7 @@ impl Undo<'_> {
 
     /// Adds the coins of bars to `coins`.
     fn note_coins<R: Row>(&mut self, rows: &[R]) {
-        if !R::HAS_INTERVAL {
+        if !R::HAS_PRICES {
             return;
         }
         for rows in rows.chunk_by(|one, other| one.coin() == other.coin()) {

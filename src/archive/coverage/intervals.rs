@@ -4,8 +4,8 @@ use crate::model::TimeRange;
 
 /// The parts of `ranges` outside all `holes`, sorted and disjoint.
 pub(crate) fn without(ranges: &[TimeRange], holes: &[TimeRange]) -> Vec<TimeRange> {
-    let mut left = merged(ranges);
-    for hole in merged(holes) {
+    let mut left = TimeRange::merged(ranges);
+    for hole in TimeRange::merged(holes) {
         left = left
             .into_iter()
             .flat_map(|TimeRange { start, end }| {
@@ -18,21 +18,6 @@ pub(crate) fn without(ranges: &[TimeRange], holes: &[TimeRange]) -> Vec<TimeRang
             .collect();
     }
     left
-}
-
-/// The union of `ranges` as disjoint ranges, sorted by start.
-fn merged(ranges: &[TimeRange]) -> Vec<TimeRange> {
-    let ranges = ranges.iter().copied();
-    let mut ranges: Vec<TimeRange> = ranges.filter(|range| !range.is_empty()).collect();
-    ranges.sort_unstable();
-    let mut all: Vec<TimeRange> = Vec::new();
-    for range in ranges {
-        match all.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => all.push(range),
-        }
-    }
-    all
 }
 
 #[cfg(test)]

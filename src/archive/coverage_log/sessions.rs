@@ -88,7 +88,7 @@ record! {
 const NOT_CONNECTED: &str = "not listening";
 
 /// Tables other than `orders`.
-pub(crate) const OTHER_TABLES: [&str; 4] = ["bars", "open_interest", "maps", "positions"];
+pub(crate) const OTHER_TABLES: [&str; 5] = ["bars", "open_interest", "maps", "positions", "totals"];
 
 /// SQL condition: the ingest of the session was not undone.
 pub(crate) const IN_USE: &str = "undone IS NULL";

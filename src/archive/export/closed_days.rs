@@ -24,6 +24,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::rows::totals::TotalRow;
 use crate::archive::scan::table_scan;
 use crate::archive::sql::row_kind::ROW_KINDS;
 use crate::archive::sql::table;
@@ -49,7 +50,7 @@ pub struct ExportedFile {
     pub path: String,
     /// Path below the archive's folder; differs from `path` if the segment is superseded.
     pub place: String,
-    /// Table of the rows: `orders`, `bars`, `open_interest`, `maps` or `positions`.
+    /// Table of the rows: `orders`, `bars`, `open_interest`, `maps`, `positions` or `totals`.
     pub holds: String,
     /// Number of rows in the segment.
     pub rows: u64,
@@ -281,7 +282,8 @@ fn fill(
     kind::<BarRow>(from, into, selection)?;
     kind::<OpenInterestRow>(from, into, selection)?;
     kind::<MapRow>(from, into, selection)?;
-    kind::<PositionRow>(from, into, selection)
+    kind::<PositionRow>(from, into, selection)?;
+    kind::<TotalRow>(from, into, selection)
 }
 
 /// Copies the list of ingests.

@@ -39,6 +39,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::rows::totals::TotalRow;
 use crate::archive::scan::table_scan;
 use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
@@ -79,6 +80,7 @@ pub(crate) fn merge(
     days += count::<OpenInterestRow>(&sources)?;
     days += count::<MapRow>(&sources)?;
     days += count::<PositionRow>(&sources)?;
+    days += count::<TotalRow>(&sources)?;
     let mut merge = Merge {
         sources: &sources,
         writer: &mut writer,
@@ -90,7 +92,8 @@ pub(crate) fn merge(
         && merge.kind::<BarRow>()?
         && merge.kind::<OpenInterestRow>()?
         && merge.kind::<MapRow>()?
-        && merge.kind::<PositionRow>()?;
+        && merge.kind::<PositionRow>()?
+        && merge.kind::<TotalRow>()?;
     merge.lists()?;
     Ok(whole)
 }

@@ -36,6 +36,7 @@ use crate::archive::journal::database;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::{Fault, Row, check_name, check_time};
+use crate::archive::rows::totals::TotalRow;
 use crate::archive::segment::atomic_write::AtomicWrites;
 use crate::archive::segment::parquet;
 use crate::archive::sql::table;
@@ -62,13 +63,19 @@ pub struct Tables {
     pub open_interest: InterestTable,
     /// Trading positions of single accounts, in complete snapshots.
     pub positions: Vec<PositionRow>,
+    /// Liquidated USD by period.
+    pub totals: Vec<TotalRow>,
 }
 
 impl Tables {
     /// Number of rows of all tables.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.orders.len() + self.bars.len() + self.open_interest.len() + self.positions.len()
+        self.orders.len()
+            + self.bars.len()
+            + self.open_interest.len()
+            + self.positions.len()
+            + self.totals.len()
     }
 }
 
@@ -220,10 +227,12 @@ impl<'a> Import<'a> {
     /// Imports all tables; returns false if `goes_on` stopped it.
     fn tables(&mut self, tables: Tables) -> Result<bool, ArchiveError> {
         let positions = RowTable(tables.positions);
+        let totals = RowTable(tables.totals);
         let is_whole = self.table(&tables.orders, |open| &mut open.orders)?
             && self.table(&tables.bars, |open| &mut open.bars)?
             && self.table(&tables.open_interest, |open| &mut open.open_interest)?
             && self.table(&positions, |open| &mut open.positions)?
+            && self.table(&totals, |open| &mut open.totals)?
             && self.goes_on();
         if is_whole {
             self.commit(self.scope.sessions)?;
@@ -484,8 +493,7 @@ impl<'a> Import<'a> {
                 }
             }
         }
-        // Only bars have a length.
-        if !T::Row::HAS_INTERVAL {
+        if !T::Row::HAS_PRICES {
             return;
         }
         for rows in rows.chunk_by(|one, other| table.coin(*one) == table.coin(*other)) {
@@ -610,6 +618,7 @@ impl<'a> Import<'a> {
                 table::insert_of(&transaction, &open.bars, id)?;
                 table::insert_of(&transaction, &open.open_interest, id)?;
                 table::insert_of(&transaction, &open.positions, id)?;
+                table::insert_of(&transaction, &open.totals, id)?;
                 stats.write(&transaction)?;
                 replacing.write_known_from(&transaction, at)?;
                 for session in sessions {

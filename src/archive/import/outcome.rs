@@ -18,7 +18,7 @@ pub struct ImportOutcome {
 /// A row that was not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RejectedRow {
-    /// Table of the row: `orders`, `bars`, `open_interest` or `positions`.
+    /// Table of the row: `orders`, `bars`, `open_interest`, `positions` or `totals`.
     pub table: &'static str,
     /// Row number in the imported table, from 0.
     pub row: usize,

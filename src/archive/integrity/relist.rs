@@ -32,6 +32,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::rows::totals::TotalRow;
 use crate::archive::segment::parquet;
 use crate::archive::sql::row_kind::ROW_KINDS;
 use crate::archive::store::damaged_part::DamagedPart;
@@ -244,6 +245,7 @@ impl Listing<'_> {
             OpenInterestRow::TABLE => self.segment::<OpenInterestRow>(path, &relative)?,
             MapRow::TABLE => self.segment::<MapRow>(path, &relative)?,
             PositionRow::TABLE => self.segment::<PositionRow>(path, &relative)?,
+            TotalRow::TABLE => self.segment::<TotalRow>(path, &relative)?,
             _ => None,
         };
         if let Some(reason) = reason {
@@ -274,7 +276,7 @@ impl Listing<'_> {
             return Ok(Some(reason.to_owned()));
         }
         let Some(interval) = manifest::interval_in::<R>(relative) else {
-            return Ok(Some("its folder names no length of bars".to_owned()));
+            return Ok(Some("its folder names no length of its rows".to_owned()));
         };
         let file = File::open(path).map_err(fault)?;
         let rows = match parquet::rows::<R>(file, interval, &Filter::default()) {

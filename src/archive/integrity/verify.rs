@@ -59,7 +59,7 @@ record! {
     pub struct Finding {
         /// Path of the file, relative to the archive's folder.
         pub file: String,
-        /// Contents of the file: `journal`, `orders`, `bars`, `open_interest`, `maps`, `positions` or `raw`.
+        /// Contents of the file: `journal`, `orders`, `bars`, `open_interest`, `maps`, `positions`, `totals` or `raw`.
         pub holds: String,
         /// Kind of the fault: `damaged`, `missing` or `unexpected`.
         pub problem: String,

@@ -469,6 +469,7 @@ pub(crate) fn append(
             let open_interest = table::insert(&transaction, &batch.open_interest)?;
             let maps = table::insert(&transaction, &batch.maps)?;
             let positions = table::insert(&transaction, &batch.positions)?;
+            let totals = table::insert(&transaction, &batch.totals)?;
             for gap in &batch.gaps {
                 sessions::add_gap(&transaction, gap)?;
             }
@@ -494,6 +495,7 @@ pub(crate) fn append(
             noted.take(&batch.orders);
             noted.take(&batch.bars);
             noted.take(&batch.open_interest);
+            noted.take(&batch.totals);
             noted.write(&transaction)?;
             Ok(Acknowledged {
                 orders,
@@ -501,7 +503,8 @@ pub(crate) fn append(
                 open_interest,
                 maps,
                 positions,
-                repeated: batch.rows() - orders - bars - open_interest - maps - positions,
+                totals,
+                repeated: batch.rows() - orders - bars - open_interest - maps - positions - totals,
             })
         })
         .collect::<rusqlite::Result<Vec<_>>>()?;

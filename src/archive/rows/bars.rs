@@ -65,10 +65,28 @@ impl From<BarRow> for ObservedBar {
     }
 }
 
+/// Returns an error for a period that is not one of the equal periods of a day.
+pub(super) fn check_interval(at: Millis, interval: i64) -> Result<(), Fault> {
+    if interval <= 0 || interval % Millis::MINUTE != 0 || Millis::DAY % interval != 0 {
+        return Err((
+            "interval",
+            format!("{interval} ms is not a whole number of minutes that divides a day"),
+        ));
+    }
+    if at.0 % interval != 0 {
+        return Err((
+            "timestamp",
+            format!("{at} is not a multiple of {interval} ms"),
+        ));
+    }
+    Ok(())
+}
+
 impl Row for BarRow {
     const TABLE: &'static str = "bars";
     const UNIQUE: &'static str = "symbol, timestamp, exchange, interval";
     const HAS_INTERVAL: bool = true;
+    const HAS_PRICES: bool = true;
     const GROUP: usize = 8192;
     const COIN: &'static str = "symbol";
     const DIVIDED: &'static str = "symbol, timestamp";
@@ -76,21 +94,9 @@ impl Row for BarRow {
     fn check(&self) -> Result<(), Fault> {
         check_name("exchange", &self.exchange)?;
         check_name("symbol", &self.symbol)?;
-        let interval = self.interval;
-        if interval <= 0 || interval % Millis::MINUTE != 0 || Millis::DAY % interval != 0 {
-            return Err((
-                "interval",
-                format!("{interval} ms is not a whole number of minutes that divides a day"),
-            ));
-        }
         check_time("timestamp", self.timestamp)?;
         check_time("received_at", self.received_at)?;
-        if self.timestamp.0 % interval != 0 {
-            return Err((
-                "timestamp",
-                format!("{} is not a multiple of {interval} ms", self.timestamp),
-            ));
-        }
+        check_interval(self.timestamp, self.interval)?;
         for (column, value) in [
             ("open", self.open),
             ("high", self.high),

@@ -10,3 +10,4 @@ pub(super) mod open_interest;
 pub(super) mod orders;
 pub(super) mod positions;
 pub(super) mod row;
+pub(super) mod totals;

@@ -37,10 +37,12 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
     const TABLE: &'static str;
     /// Columns of the unique index, separated by commas.
     const UNIQUE: &'static str;
-    /// Whether rows have a length in time, as bars do.
+    /// Whether rows have a length in time, as bars and totals do.
     ///
     /// Each length has its own partition.
     const HAS_INTERVAL: bool = false;
+    /// Whether rows are bars, which give the coins their prices.
+    const HAS_PRICES: bool = false;
     /// Number of rows per Parquet row group.
     ///
     /// A reader skips row groups that cannot match its filter.

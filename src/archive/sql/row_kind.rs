@@ -8,6 +8,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::rows::totals::TotalRow;
 use crate::archive::sql::table;
 
 /// Table name and SQL of a kind of rows, taken from its [`Row`] implementation.
@@ -19,12 +20,13 @@ pub(crate) struct RowKind {
 }
 
 /// All row kinds.
-pub(crate) static ROW_KINDS: [RowKind; 5] = [
+pub(crate) static ROW_KINDS: [RowKind; 6] = [
     RowKind::of::<OrderRow>(),
     RowKind::of::<BarRow>(),
     RowKind::of::<OpenInterestRow>(),
     RowKind::of::<MapRow>(),
     RowKind::of::<PositionRow>(),
+    RowKind::of::<TotalRow>(),
 ];
 
 impl RowKind {

@@ -10,7 +10,7 @@ use crate::model::{Damage, Millis};
 pub struct DamagedPart {
     /// Path of the file.
     pub path: PathBuf,
-    /// Contents of the file: `orders`, `bars`, `open_interest`, `maps`, `positions` or `journal`.
+    /// Contents of the file: `orders`, `bars`, `open_interest`, `maps`, `positions`, `totals` or `journal`.
     pub holds: String,
     /// Number of rows in the file; 0 for the journal.
     pub rows: u64,

@@ -23,8 +23,9 @@ use crate::model::{
 };
 use crate::tables::{
     AmountUnit, BarColumns, ColumnFault, ContractSizes, Counted, Defaults, InputCell, InputCells,
-    InterestColumns, RawTable, ReadRows, RowFault, SideOf, TableKind, UNKNOWN_SIZE, UnvaluedOrders,
-    column_of, exact_cell, other_length, read_bars, read_interest, read_orders,
+    InterestColumns, RawTable, ReadRows, RowFault, SideOf, TableKind, TotalColumns, UNKNOWN_SIZE,
+    UnvaluedOrders, column_of, exact_cell, other_length, read_bars, read_interest, read_orders,
+    read_totals,
 };
 
 /// Interval in milliseconds after which unchanged open interest of a ticker is returned again.
@@ -40,6 +41,7 @@ pub(super) enum TableRows {
     Orders(ReadRows<UnvaluedOrders>),
     Bars(ReadRows<BarColumns>),
     OpenInterest(ReadRows<InterestColumns>),
+    Totals(ReadRows<TotalColumns>),
     /// Positions are judged together, so their columns are only collected.
     Positions(Vec<(String, InputCells)>),
 }
@@ -63,6 +65,7 @@ impl ConvertedBatch {
             TableRows::Orders(read) => &read.faults,
             TableRows::Bars(read) => &read.faults,
             TableRows::OpenInterest(read) => &read.faults,
+            TableRows::Totals(read) => &read.faults,
             TableRows::Positions(_) => return false,
         };
         faults.iter().any(|fault| fault.row + 1 == self.lines.len())
@@ -192,6 +195,15 @@ impl<'a> Conversion<'a> {
                 &read.columns.symbol,
                 &read.columns.timestamp,
             ),
+            // The batches of a file must agree about the length.
+            TableRows::Totals(read) if !is_stated && self.defaults.interval.is_none() => {
+                self.defaults.interval = spacing(
+                    &read.columns.exchange,
+                    &read.columns.symbol,
+                    &read.columns.timestamp,
+                );
+                None
+            }
             _ => None,
         };
         if needs_length && self.defaults.interval.is_none() {
@@ -284,6 +296,15 @@ impl<'a> Conversion<'a> {
                 self.bar_faults(&mut read, &mut faults);
                 let (read, _) = without(read, &faults, &skipped, BarColumns::take);
                 count.rows = TableRows::Bars(read);
+            }
+            TableKind::Totals => {
+                let read = read_totals(&table, &self.defaults, &mut goes_on);
+                let mut read = read
+                    .map_err(|fault| column_fault(&fault))?
+                    .ok_or_else(stopped)?;
+                explain(&mut read.faults, &mut faults);
+                let (read, _) = without(read, &faults, &skipped, TotalColumns::take);
+                count.rows = TableRows::Totals(read);
             }
             _ => {
                 let read = read_interest(&table, &self.defaults, &mut goes_on);
@@ -691,6 +712,7 @@ fn unit(table: &FileTable, name: &FileName, exchange: Option<&str>) -> AmountUni
         // The amounts of Binance's other contracts are in coins; other exchanges write the same files.
         AmountMeaning::Binance if exchange == Some("binance") => AmountUnit::Published,
         AmountMeaning::Unstated | AmountMeaning::Binance => AmountUnit::Unstated,
+        AmountMeaning::Contracts => AmountUnit::Contracts,
         // Amounts of the other formats are converted to coins here.
         _ => AmountUnit::Base,
     }

@@ -20,11 +20,12 @@ use crate::collect::import::pending_interest::{PendingInterest, ToCoins};
 use crate::collect::import::positions::{PositionsFault, archive_positions};
 use crate::collect::import::refused::{Refused, refuse, refuse_all};
 use crate::feeds::dumps::{FileName, Format, UnclearFile, detect};
-use crate::model::{Millis, ObservedPosition, TimeRange, sort_small};
+use crate::model::{ALL_EXCHANGES, Millis, ObservedPosition, TimeRange, sort_small};
 use crate::tables::{
     BarColumns, ContractBook, ContractSizes, ExchangeAttribution, InputCells, InterestColumns,
-    Judge, QuoteRates, RawTable, ReadRows, RowFault, Spacings, TableKind, UnknownExchange,
-    append_orders, bar_table, first, interest_table, order_table, read_positions,
+    Judge, QuoteRates, RawTable, ReadRows, RowFault, Spacings, TableKind, TotalColumns,
+    UnknownExchange, append_orders, bar_table, first, interest_table, order_table, read_positions,
+    total_rows,
 };
 
 /// Number of rows in a full lot.
@@ -203,7 +204,7 @@ pub fn ingest(
 ) -> Result<Ingested, IngestError> {
     let exchange = files.exchange.as_deref();
     let mut attribution = ExchangeAttribution::of(path, files.takes_new_exchanges);
-    if let Some(name) = exchange
+    if let Some(name) = exchange.filter(|name| *name != ALL_EXCHANGES)
         && let Some(unknown) = attribution.unknown(name)?
     {
         return Err(unknown.into());
@@ -352,6 +353,7 @@ struct Lot {
     bars: BarColumns,
     open_interest: InterestColumns,
     positions: Vec<PositionRow>,
+    totals: TotalColumns,
     places: Places,
 }
 
@@ -362,6 +364,7 @@ struct Places {
     bars: Vec<Place>,
     open_interest: Vec<Place>,
     positions: Vec<Place>,
+    totals: Vec<Place>,
 }
 
 impl Lot {
@@ -371,8 +374,9 @@ impl Lot {
             bars,
             open_interest,
             positions,
+            totals,
         } = &self.places;
-        orders.len() + bars.len() + open_interest.len() + positions.len()
+        orders.len() + bars.len() + open_interest.len() + positions.len() + totals.len()
     }
 }
 
@@ -528,11 +532,12 @@ impl Intake<'_> {
         file: usize,
         progress: &mut FileProgress,
     ) -> Result<bool, IngestError> {
-        let (mut orders, mut bars, mut open_interest) = Default::default();
+        let (mut orders, mut bars, mut open_interest, mut totals) = Default::default();
         match chunk.rows {
             TableRows::Orders(read) => orders = read,
             TableRows::Bars(read) => bars = read,
             TableRows::OpenInterest(read) => open_interest = read,
+            TableRows::Totals(read) => totals = read,
             TableRows::Positions(_) => {}
         }
         progress.lengths(&mut bars.columns);
@@ -563,10 +568,13 @@ impl Intake<'_> {
         let orders = judge.orders(orders);
         let bars = judge.bars(bars);
         let open_interest = judge.open_interest(open_interest);
+        let totals = judge.archived_totals(totals);
         if let Some(fault) = failed {
             return Err(fault.into());
         }
-        let (Some(orders), Some(bars), Some(open_interest)) = (orders, bars, open_interest) else {
+        let (Some(orders), Some(bars), Some(open_interest), Some(totals)) =
+            (orders, bars, open_interest, totals)
+        else {
             return Ok(false);
         };
         // A file with an unknown exchange does not count as finished, because it can be read again once the name is
@@ -574,10 +582,11 @@ impl Intake<'_> {
         if is_unknown && let Some(part) = part_of(&self.names, &mut self.parts, file) {
             part.is_reported = true;
         }
-        self.done.repeated += bars.repeated + open_interest.repeated;
+        self.done.repeated += bars.repeated + open_interest.repeated + totals.repeated;
         let mut faults: Vec<&RowFault> = (orders.faults.iter())
             .chain(&bars.faults)
             .chain(&open_interest.faults)
+            .chain(&totals.faults)
             .collect();
         faults.sort_by_key(|fault| fault.row);
         for fault in faults {
@@ -594,6 +603,8 @@ impl Intake<'_> {
         lot.places.bars.extend(found_at(&bars.places));
         append_orders(&mut lot.orders, &orders.columns);
         lot.bars.append(&bars.columns);
+        lot.places.totals.extend(found_at(&totals.places));
+        lot.totals.append(&totals.columns);
         let places = found_at(&open_interest.places);
         if !places.is_empty() {
             self.interest.add(open_interest.columns, file, places);
@@ -715,6 +726,7 @@ impl Intake<'_> {
             bars: bar_table(lot.bars),
             open_interest: interest_table(lot.open_interest),
             positions: lot.positions,
+            totals: total_rows(&lot.totals),
         };
         let scope = ImportScope {
             sessions: &sessions,
@@ -729,6 +741,7 @@ impl Intake<'_> {
                 "orders" => &lot.places.orders,
                 "bars" => &lot.places.bars,
                 "positions" => &lot.places.positions,
+                "totals" => &lot.places.totals,
                 _ => &lot.places.open_interest,
             };
             let place = places.get(rejected.row).copied().unwrap_or_default();

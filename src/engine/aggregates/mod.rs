@@ -2,6 +2,7 @@
 
 pub(super) mod arrived_orders;
 pub(super) mod largest_orders;
+pub(super) mod period_totals;
 pub(super) mod rankings;
 pub(super) mod row_groups;
 pub(super) mod timeline;

@@ -10,13 +10,17 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use crate::engine::View;
+use crate::engine::aggregates::period_totals::known_ranges;
 use crate::engine::aggregates::row_groups::RowGroups;
 use crate::engine::coverage::feed_coverage::RecordedRanges;
 use crate::engine::coverage::feed_coverage::{mean, share};
 use crate::model::{
     ExactSum, FiledColumns, FiledOrders, FixedPoint, Interner, Millis, Numbered, OrderBrief,
-    PeriodLength, PeriodRow, Side, Symbol, TimeRange, Vocabulary,
+    PeriodLength, PeriodRow, Side, Symbol, TimeRange, TotalRow, Vocabulary,
 };
+
+/// Maximum number of groups of a time range.
+const MOST_OF_RANGE: usize = 1_000_000;
 
 /// The columns that rows are grouped by, in addition to the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +63,32 @@ pub struct TimelineQuestion {
 }
 
 impl TimelineQuestion {
+    /// The sums of all orders in `range` as one period, without empty groups.
+    #[must_use]
+    pub fn of_range(range: TimeRange, by: Grouping) -> Self {
+        Self {
+            start: range.start,
+            end: range.end,
+            interval: PeriodLength::Fixed(Millis::ALL),
+            by,
+            symbols: Vec::new(),
+            exchange: None,
+            least: None,
+            sparse: true,
+            most: MOST_OF_RANGE,
+        }
+    }
+
+    /// The same question about another time range.
+    #[must_use]
+    pub fn within(&self, range: TimeRange) -> Self {
+        Self {
+            start: range.start,
+            end: range.end,
+            ..self.clone()
+        }
+    }
+
     /// The numbers of the first and the last period.
     fn periods(&self) -> std::ops::RangeInclusive<i64> {
         self.interval.number(self.start)..=self.interval.number(self.end.back(1))
@@ -99,6 +129,8 @@ struct PeriodSums {
     usd: [ExactSum; 2],
     cnt: u64,
     largest: Decimal,
+    /// Whether the sums include totals, of which no single orders are known.
+    has_totals: bool,
 }
 
 impl PeriodSums {
@@ -108,6 +140,7 @@ impl PeriodSums {
         }
         self.cnt += other.cnt;
         self.largest = self.largest.max(other.largest);
+        self.has_totals |= other.has_totals;
     }
 }
 
@@ -238,6 +271,26 @@ impl Timeline {
         }
         sums.cnt += 1;
         sums.largest = sums.largest.max(order.value_usd);
+    }
+
+    /// Adds totals of periods that [`TotalCandidates`](crate::engine::TotalCandidates) selected for the question.
+    pub fn take_totals(&mut self, totals: &[TotalRow]) {
+        let asked = Arc::clone(&self.asked);
+        for total in totals {
+            let period = asked.interval.number(total.timestamp.max(asked.start));
+            let names = self.codes(&total.symbol, "", &total.exchange);
+            let amounts = [(Side::Long, total.long_usd), (Side::Short, total.short_usd)];
+            for (side, usd) in amounts {
+                let number = self.number((names, asked.by.side.then_some(side)));
+                let Some(sums) = self.place((period, number)) else {
+                    return;
+                };
+                if let Some(sum) = sums.usd.get_mut(side.index()) {
+                    sum.add(usd);
+                }
+                sums.has_totals = true;
+            }
+        }
     }
 
     /// The columns of stored orders that this timeline needs.
@@ -433,6 +486,19 @@ impl Timeline {
     ///
     /// [`TooManyRows`] if there are more than the maximum.
     pub fn rows(&self, recorded: &RecordedRanges) -> Result<Vec<PeriodRow>, TooManyRows> {
+        self.rows_with(recorded, &[])
+    }
+
+    /// As [`Timeline::rows`], after [`Timeline::take_totals`]: the time of the totals is known, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Timeline::rows`].
+    pub fn rows_with(
+        &self,
+        recorded: &RecordedRanges,
+        totals: &[TotalRow],
+    ) -> Result<Vec<PeriodRow>, TooManyRows> {
         let asked = &self.asked;
         let mut groups = self.groups_in_order();
         if asked.by == Grouping::default() && groups.is_empty() {
@@ -459,7 +525,13 @@ impl Timeline {
                 .flat_map(|period| (0..groups.len()).map(move |group| (period, group)))
                 .collect()
         };
-        let mut covered = CoverageShares::new(asked, recorded, self.names.texts());
+        let mut covered = CoverageShares {
+            asked,
+            recorded,
+            totals,
+            names: self.names.texts(),
+            known: HashMap::new(),
+        };
         let rows = cells.into_iter().filter_map(|(period, group)| {
             let (names, side, number) = *groups.get(group)?;
             let sums = self.sums.get(&(period, number));
@@ -494,11 +566,14 @@ impl Timeline {
             text.map(str::to_owned)
         };
         let timestamp = self.asked.interval.start(period);
-        let share = covered.of(timestamp, by.exchange.then_some(exchange));
+        let codes = [by.exchange.then_some(exchange), by.coin.then_some(coin)];
+        let share = covered.of(timestamp, codes);
         // What is not covered is unknown, not zero.
         let sums = sums
             .copied()
             .or_else(|| (share > 0.0).then(PeriodSums::default));
+        // Of totals alone, no orders are known.
+        let is_of_orders = |sums: &PeriodSums| !sums.has_totals || sums.cnt > 0;
         let [long_usd, short_usd] = [0, 1].map(|side| Some(sums?.usd.get(side)?.decimal()));
         PeriodRow {
             timestamp,
@@ -513,8 +588,8 @@ impl Timeline {
                 total += short;
                 total.decimal()
             }),
-            cnt: sums.map(|sums| sums.cnt),
-            largest_usd: sums.map(|sums| sums.largest),
+            cnt: sums.filter(is_of_orders).map(|sums| sums.cnt),
+            largest_usd: sums.filter(is_of_orders).map(|sums| sums.largest),
             covered: Some(share),
         }
     }
@@ -529,48 +604,68 @@ pub struct TooManyRows {
     pub most: u64,
 }
 
-/// Computes the recorded shares, period by period.
+/// Computes the known shares, period by period.
 struct CoverageShares<'a> {
     asked: &'a TimelineQuestion,
-    /// Recorded ranges of each exchange in the question.
-    spans: Vec<&'a [TimeRange]>,
+    recorded: &'a RecordedRanges,
+    totals: &'a [TotalRow],
+    /// The name of each code.
+    names: &'a [String],
+    /// The known time, by code of the coin; without a coin if there are no totals, or rows are not grouped by coin.
+    known: HashMap<Option<u32>, KnownTime>,
+}
+
+/// The known time of the exchanges in a question.
+struct KnownTime {
+    /// Known ranges of each exchange.
+    spans: Vec<Vec<TimeRange>>,
     /// By exchange code: the index of the exchange in `spans`.
     places: Vec<Option<usize>>,
     /// Cached shares of the period that was requested last.
     last: Option<(Millis, Vec<f64>)>,
 }
 
-impl<'a> CoverageShares<'a> {
-    /// The recorded shares of the exchanges in a question. The code of an exchange is its index in `names`.
-    fn new(asked: &'a TimelineQuestion, recorded: &'a RecordedRanges, names: &[String]) -> Self {
-        let venues = recorded.iter();
-        let venues =
-            venues.filter(|(name, _)| asked.exchange.as_ref().is_none_or(|of| of == *name));
-        let (venues, spans): (Vec<&String>, Vec<&[TimeRange]>) =
-            venues.map(|(name, spans)| (name, spans.as_slice())).unzip();
-        let place = |name| venues.iter().position(|venue| *venue == name);
-        Self {
-            asked,
+impl CoverageShares<'_> {
+    /// The time that orders and totals of a coin cover.
+    fn known_time(&self, coin: Option<u32>) -> KnownTime {
+        let coin = coin.and_then(|code| self.names.get(code as usize));
+        let apart = self.asked.by.exchange || self.asked.exchange.is_some();
+        let coin = coin.map(String::as_str);
+        let known = known_ranges(self.recorded, self.totals, coin, apart).into_iter();
+        let is_asked = |name: &String| self.asked.exchange.as_ref().is_none_or(|of| of == name);
+        let (venues, spans): (Vec<String>, Vec<Vec<TimeRange>>) =
+            known.filter(|(name, _)| is_asked(name)).unzip();
+        let place = |name| venues.iter().position(|venue| venue == name);
+        KnownTime {
             spans,
-            places: names.iter().map(place).collect(),
+            places: self.names.iter().map(place).collect(),
             last: None,
         }
     }
 
-    /// Recorded share of the period that opens at `open`: of one exchange, or the mean over all.
-    fn of(&mut self, open: Millis, exchange: Option<u32>) -> f64 {
-        let shares = match &self.last {
+    /// Known share of the period that opens at `open`: of one exchange and coin, or the mean over all exchanges.
+    fn of(&mut self, open: Millis, [exchange, coin]: [Option<u32>; 2]) -> f64 {
+        let coin = coin.filter(|_| !self.totals.is_empty());
+        if !self.known.contains_key(&coin) {
+            let known = self.known_time(coin);
+            self.known.insert(coin, known);
+        }
+        let asked = self.asked;
+        let Some(known) = self.known.get_mut(&coin) else {
+            return 0.0;
+        };
+        let shares = match &known.last {
             Some((at, shares)) if *at == open => shares,
             _ => {
-                let period = TimeRange::new(open, self.asked.interval.close(open))
-                    .intersection(TimeRange::new(self.asked.start, self.asked.end));
-                let shares = self.spans.iter().map(|spans| share(spans, period));
-                &self.last.insert((open, shares.collect())).1
+                let period = TimeRange::new(open, asked.interval.close(open))
+                    .intersection(TimeRange::new(asked.start, asked.end));
+                let shares = known.spans.iter().map(|spans| share(spans, period));
+                &known.last.insert((open, shares.collect())).1
             }
         };
         match exchange {
             Some(code) => {
-                let place = self.places.get(code as usize).copied().flatten();
+                let place = known.places.get(code as usize).copied().flatten();
                 place
                     .and_then(|place| shares.get(place))
                     .copied()

@@ -87,17 +87,18 @@ impl FeedCoverage {
 
     /// Whether part of a range was recorded, of one exchange if named.
     pub fn is_recorded(&self, exchange: Option<&str>, range: TimeRange) -> bool {
-        let is_recorded = |feed: &RecordedFeed| {
-            let first = feed.ranges.partition_point(|one| one.end <= range.start);
-            feed.ranges
-                .get(first)
-                .is_some_and(|one| one.start < range.end)
-        };
+        let is_recorded = |feed: &RecordedFeed| is_touched(&feed.ranges, range);
         match exchange {
             Some(exchange) => self.exchanges.get(exchange).is_some_and(is_recorded),
             None => self.exchanges.values().any(is_recorded),
         }
     }
+}
+
+/// Whether part of a range lies in `spans`, which must be sorted and disjoint.
+pub fn is_touched(spans: &[TimeRange], range: TimeRange) -> bool {
+    let first = spans.partition_point(|one| one.end <= range.start);
+    spans.get(first).is_some_and(|one| one.start < range.end)
 }
 
 /// The share of a range that lies in `spans`.

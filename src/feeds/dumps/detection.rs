@@ -25,9 +25,6 @@ const COINGLASS_OHLC: &str = "it has no volume, and its name says open interest:
 const OF_ORDER: &str = "its side is BUY or SELL: if that is the side of the order that closed the position (a SELL \
                         closes a long), give format=\"force_orders\"; at bybit, bitget and coinex a Buy is a liquidated \
                         long, so give a column position_side with LONG or SHORT";
-/// Message for a file that contains totals per period.
-const TOTALS: &str = "it has totals of periods, not orders, and an archive does not store totals; give them to \
-                      Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd";
 const POSITIONS: &str = "it has positions or levels: give positions as a table, ingest(path, positions=…), with the \
                          columns timestamp, symbol or coin, side and value_usd; and give levels, which are sums of \
                          positions, to score_truth(positions=)";
@@ -189,8 +186,8 @@ fn of_head(name: &FileName, head: &FileHead, asked: Option<Format>) -> Result<Fi
 
 /// Whether a format is a table with common names.
 fn is_plain(format: Format) -> bool {
-    use Format::{Bars, ForceOrders, OpenInterest, Orders};
-    matches!(format, Orders | ForceOrders | Bars | OpenInterest)
+    use Format::{Bars, ForceOrders, OpenInterest, Orders, Totals};
+    matches!(format, Orders | ForceOrders | Bars | OpenInterest | Totals)
 }
 
 /// The format of an exchange or a known program with these columns, if any.
@@ -351,6 +348,7 @@ fn lacking(format: Format, meant: &BTreeSet<&'static str>) -> Vec<&'static str> 
             &["timestamp", "symbol", "close"]
         }
         Format::Positions => &["timestamp", "symbol", "side", "value_usd"],
+        Format::Totals => &["timestamp", "symbol", "long_usd", "short_usd"],
         _ => &[],
     };
     needs
@@ -375,7 +373,11 @@ fn table_of(
     }
     let meant = meant(name, header);
     if meant.contains("long_usd") && meant.contains("short_usd") {
-        return Err(TOTALS.to_owned());
+        let lacks = lacking(Format::Totals, &meant);
+        if lacks.is_empty() {
+            return Ok(of_table(Format::Totals, header));
+        }
+        return Err(unlike(header, Format::Totals, &lacks));
     }
     if OF_POSITIONS.iter().any(|word| has(word)) {
         if has("liquidation_price") && lacking(Format::Positions, &meant).is_empty() {

@@ -38,6 +38,10 @@ pub enum Format {
     CoinGlassOpenInterestUsd,
     /// A table of positions of single accounts.
     Positions,
+    /// A table of liquidated USD by period and exchange.
+    Totals,
+    /// Coinalyze's history of liquidations, asked for in USD.
+    CoinalyzeLiquidations,
 }
 
 impl Format {
@@ -67,6 +71,7 @@ impl Format {
             | Self::CoinGlassOpenInterestCoins
             | Self::CoinGlassOpenInterestUsd => TableKind::OpenInterest,
             Self::Positions => TableKind::Positions,
+            Self::Totals | Self::CoinalyzeLiquidations => TableKind::Totals,
         }
     }
 }
@@ -89,6 +94,8 @@ impl Vocabulary for Format {
         Self::CoinGlassOpenInterestCoins,
         Self::CoinGlassOpenInterestUsd,
         Self::Positions,
+        Self::Totals,
+        Self::CoinalyzeLiquidations,
     ];
 
     fn name(self) -> &'static str {
@@ -109,6 +116,8 @@ impl Vocabulary for Format {
             Self::CoinGlassOpenInterestCoins => "coinglass_open_interest_coins",
             Self::CoinGlassOpenInterestUsd => "coinglass_open_interest_usd",
             Self::Positions => "positions",
+            Self::Totals => "totals",
+            Self::CoinalyzeLiquidations => "coinalyze_liquidations",
         }
     }
 }

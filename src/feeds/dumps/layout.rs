@@ -90,6 +90,8 @@ pub(crate) enum AmountMeaning {
     ///
     /// Of these, the column `coins` has the coins, or the name gives the size.
     Binance,
+    /// Contracts, of which the caller gives the size.
+    Contracts,
     /// The unit of the exchange, see [`Layout::exchanges`].
     Listed,
 }

@@ -406,6 +406,46 @@ pub(crate) const LAYOUTS: &[Layout] = &[
         amount: AmountMeaning::Binance,
         ..TABLE
     },
+    // Gate's futures/usdt/candlesticks and contract_stats: times in seconds, amounts in contracts.
+    Layout {
+        format: Format::Bars,
+        writer: "Gate's candlesticks",
+        needs: &[&["t"], &["o"], &["h"], &["l"], &["c"], &["v"], &["sum"]],
+        columns: &[
+            ("timestamp", &["t"]),
+            ("open", &["o"]),
+            ("high", &["h"]),
+            ("low", &["l"]),
+            ("close", &["c"]),
+            ("volume", &["v"]),
+            ("quote_volume", &["sum"]),
+        ],
+        clock: Clock::AnyEpoch,
+        amount: AmountMeaning::Contracts,
+        exchange: Some("gate"),
+        ..TABLE
+    },
+    Layout {
+        format: Format::OpenInterest,
+        writer: "Gate's contract_stats",
+        needs: &[
+            &["time"],
+            &["open_interest"],
+            &["open_interest_usd"],
+            &["lsr_taker"],
+            &["mark_price"],
+        ],
+        columns: &[
+            ("timestamp", &["time"]),
+            ("open_interest", &["open_interest"]),
+            ("open_interest_usd", &["open_interest_usd"]),
+            ("mark_price", &["mark_price"]),
+        ],
+        clock: Clock::AnyEpoch,
+        amount: AmountMeaning::Contracts,
+        exchange: Some("gate"),
+        ..TABLE
+    },
     // BitMEX' trade/bucketed: the instant is the end of the bin, the volume is in contracts.
     Layout {
         format: Format::Bars,

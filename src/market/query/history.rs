@@ -94,7 +94,10 @@ impl MarketQuery for History {
 
     fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
         // Rows without orders may be about a name that does not exist.
-        let has_orders = |row: &&PeriodRow| row.cnt.is_some_and(|count| count > 0);
+        let has_orders = |row: &&PeriodRow| {
+            let is_known = row.total_usd.is_some_and(|usd| !usd.is_zero());
+            is_known || row.cnt.is_some_and(|count| count > 0)
+        };
         let answer = |symbol: &Symbol| {
             let mut rows = reply.iter().filter(has_orders);
             rows.any(|row| match (&row.symbol, &row.coin) {
@@ -131,6 +134,10 @@ impl MarketQuery for History {
 
     fn exchange(&self) -> Option<&str> {
         self.exchange.as_deref()
+    }
+
+    fn asks_totals(&self, now: Millis) -> Option<TimelineQuestion> {
+        Some(about(self, now))
     }
 
     fn covered(&self) -> Option<Window> {

@@ -8,8 +8,8 @@ use crate::market::refusal::Refusal;
 use crate::market::source::recordings::RecordedQuestion;
 use crate::model::{
     Bar, CascadeRow, CoverageGap, GroupedOrder, MapRow, Millis, ObservedOpenInterest, Order,
-    PeriodLength, PeriodRow, PositionRow, TimeRange, TotalsByWindow, UndercountRow, VenueCoverage,
-    Window,
+    PeriodLength, PeriodRow, PositionRow, TimeRange, TotalRow, TotalsByWindow, UndercountRow,
+    VenueCoverage, Window,
 };
 
 /// Reads orders, aggregates and records of any time range; without `as_of`, as known now.
@@ -58,6 +58,17 @@ pub trait MarketHistory {
         asked: &Arc<TimelineQuestion>,
         as_of: Option<Millis>,
     ) -> Result<Vec<PeriodRow>, Refusal>;
+
+    /// The totals of periods that answer a question where no orders are known.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] if the market cannot be read.
+    fn totals(
+        &self,
+        asked: &TimelineQuestion,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<TotalRow>, Refusal>;
 
     /// Cascades sorted by start, each with the prices around it.
     ///

@@ -1,7 +1,10 @@
 //! Defines how a market answers each endpoint of the API.
 
 use crate::contract::{self, BadQuery, Endpoint};
-use crate::engine::{self, EngineError, Estimate, EstimateBasis, MapOptions, OrderFilter, View};
+use crate::engine::{
+    self, EngineError, Estimate, EstimateBasis, Grouping, MapOptions, OrderFilter,
+    TimelineQuestion, View,
+};
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};
@@ -9,9 +12,11 @@ use crate::market::query::recorded_map::{no_positions, recorded};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{RequiredHistory, RequiredLedger};
 use crate::model::{
-    Chosen, Coin, EarlierBar, EstimateLabels, Headline, HeatmapGrid, HeatmapRange, MapRange,
-    MapSource, Millis, Model, Opened, ShownPrices, Symbol, TimeRange, Vocabulary, Window,
+    ChartRow, Chosen, Coin, EarlierBar, EstimateLabels, Headline, HeatmapGrid, HeatmapRange,
+    MapRange, MapSource, Millis, Model, Opened, PeriodLength, ShownPrices, Side, Symbol, TimeRange,
+    Vocabulary, Window,
 };
+use std::sync::Arc;
 
 /// A reply with an explanation of how it was computed.
 #[derive(Clone, Debug)]
@@ -162,6 +167,11 @@ pub trait MarketQuery: Endpoint {
         Vec::new()
     }
 
+    /// The question that selects totals of periods, if the reply includes them.
+    fn asks_totals(&self, _now: Millis) -> Option<TimelineQuestion> {
+        None
+    }
+
     /// The instant at which the rows of a short reply begin, as meant at `now`; `None` if replies of any begin can be long.
     fn begins(&self, _now: Millis) -> Option<Millis> {
         None
@@ -252,6 +262,32 @@ pub trait MarketQuery: Endpoint {
 /// The time of a window that ends now.
 pub(crate) fn last(window: Window, now: Millis) -> TimeRange {
     TimeRange::new(now.back(window.millis()).on(1), now.on(1))
+}
+
+/// The question about the hours of the last day, by side.
+fn hours(symbol: &Symbol, now: Millis) -> TimelineQuestion {
+    let by = Grouping {
+        side: true,
+        ..Grouping::default()
+    };
+    TimelineQuestion {
+        interval: PeriodLength::Fixed(Millis::HOUR),
+        symbols: vec![symbol.clone()],
+        ..TimelineQuestion::of_range(last(Window::H24, now), by)
+    }
+}
+
+/// A question that totals of periods answer in part; `None` if orders alone answer it.
+pub(crate) fn with_totals(
+    market: &dyn MarketHistory,
+    asked: &TimelineQuestion,
+    as_of: Option<Millis>,
+) -> Option<Result<TimelineQuestion, Refusal>> {
+    match market.totals(asked, as_of) {
+        Ok(totals) if totals.is_empty() => None,
+        Ok(_) => Some(Ok(asked.clone())),
+        Err(refusal) => Some(Err(refusal)),
+    }
 }
 
 /// The filter that selects the orders of `question`.
@@ -345,6 +381,33 @@ impl MarketQuery for contract::Chart {
             symbols: vec![&self.symbol],
             exchange: None,
         })
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn MarketHistory,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        let now = as_of.unwrap_or_else(|| market.newest());
+        with_totals(market, &hours(&self.symbol, now), as_of).map(|asked| {
+            let rows = market.timeline(&Arc::new(asked?), as_of)?;
+            let rows = rows.into_iter().filter_map(|row| {
+                let total_usd = row.total_usd?;
+                let side = Side::parse(row.side.as_deref()?)?;
+                let is_empty = total_usd.is_zero() && row.cnt.is_none();
+                (!is_empty).then_some(ChartRow {
+                    hour: row.timestamp,
+                    side,
+                    total_usd,
+                })
+            });
+            Ok(rows.collect())
+        })
+    }
+
+    fn asks_totals(&self, now: Millis) -> Option<TimelineQuestion> {
+        Some(hours(&self.symbol, now))
     }
 
     fn material(&self) -> QueryInputs {

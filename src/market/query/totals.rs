@@ -15,17 +15,14 @@ use crate::engine::{
 };
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{
-    ExplainedReply, MarketQuery, QueryInputs, QueryNames, last,
+    ExplainedReply, MarketQuery, QueryInputs, QueryNames, last, with_totals,
 };
 use crate::market::query::time_range::checked;
 use crate::market::refusal::Refusal;
 use crate::model::{
-    CoinTotals, ExchangeTotals, Millis, PeriodLength, PeriodRow, TimeBound, TimeRange,
-    TotalsByWindow, TotalsRange, Vocabulary, Window, WindowTotals, nearest_f64,
+    CoinTotals, ExchangeTotals, Millis, PeriodRow, TimeBound, TimeRange, TotalsByWindow,
+    TotalsRange, Vocabulary, Window, WindowTotals, nearest_f64,
 };
-
-/// Maximum number of coins or exchanges that are summed.
-const MOST: usize = 1_000_000;
 
 /// The time range that a query asks about.
 #[derive(Clone, Copy, Debug)]
@@ -98,17 +95,7 @@ fn sums(
     by: Grouping,
     as_of: Option<Millis>,
 ) -> Result<Vec<PeriodRow>, Refusal> {
-    let asked = TimelineQuestion {
-        start: range.start,
-        end: range.end,
-        interval: PeriodLength::Fixed(Millis::ALL),
-        by,
-        symbols: Vec::new(),
-        exchange: None,
-        least: None,
-        sparse: true,
-        most: MOST,
-    };
+    let asked = TimelineQuestion::of_range(range, by);
     market.timeline(&Arc::new(asked), as_of)
 }
 
@@ -141,7 +128,8 @@ fn ranked(rows: &[PeriodRow], name: fn(&PeriodRow) -> Option<&String>) -> Vec<(S
             .or_default()
             .add(row);
     }
-    let named = groups.into_iter().filter(|(_, sums)| sums.cnt > 0);
+    let is_known = |sums: &Sums| sums.cnt > 0 || !sums.total().is_zero();
+    let named = groups.into_iter().filter(|(_, sums)| is_known(sums));
     let mut named: Vec<(String, Sums)> =
         named.map(|(name, sums)| (name.to_owned(), sums)).collect();
     named.sort_by_key(|(_, sums)| Reverse(sums.total()));
@@ -159,25 +147,35 @@ impl MarketQuery for contract::Overview {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        let (key, asked) = further(*self)?;
+        let now = as_of.unwrap_or_else(|| market.newest());
+        let further = further(*self);
+        let day = TimelineQuestion::of_range(last(Window::H24, now), Grouping::default());
+        let of_totals = with_totals(market, &day, as_of);
+        if further.is_none() && of_totals.is_none() {
+            return None;
+        }
         let answer = || {
-            let range = asked.checked(as_of.unwrap_or_else(|| market.newest()))?;
-            let mut reply = market.overview(as_of)?;
-            let mut of_range = Sums::default();
-            for row in sums(market, range, Grouping::default(), as_of)? {
-                of_range.add(&row);
+            let mut ranges = Vec::new();
+            if let Some(day) = of_totals {
+                day?;
+                let windows = Window::ALL.iter();
+                ranges.extend(windows.map(|window| (window.name(), last(*window, now))));
             }
-            let [long_usd, short_usd] = of_range.usd.map(nearest_f64);
-            let totals = WindowTotals {
-                long_usd,
-                short_usd,
-                total_usd: nearest_f64(of_range.total()),
-                cnt: of_range.cnt,
-            };
-            reply.set(key, totals);
+            if let Some((key, asked)) = further {
+                ranges.push((key, asked.checked(now)?));
+            }
+            let mut reply = market.overview(as_of)?;
+            for (key, range) in ranges {
+                reply.set(key, window_totals(market, range, as_of)?);
+            }
             Ok(reply)
         };
         Some(answer())
+    }
+
+    fn asks_totals(&self, now: Millis) -> Option<TimelineQuestion> {
+        let day = last(Window::H24, now);
+        Some(TimelineQuestion::of_range(day, Grouping::default()))
     }
 
     fn windows(&self, now: Millis) -> Vec<(&'static str, TimeRange)> {
@@ -210,6 +208,25 @@ impl MarketQuery for contract::Overview {
     fn begins(&self, now: Millis) -> Option<Millis> {
         self.period(now).map(|period| period.start)
     }
+}
+
+/// The totals of a time range.
+fn window_totals(
+    market: &dyn MarketHistory,
+    range: TimeRange,
+    as_of: Option<Millis>,
+) -> Result<WindowTotals, Refusal> {
+    let mut of_range = Sums::default();
+    for row in sums(market, range, Grouping::default(), as_of)? {
+        of_range.add(&row);
+    }
+    let [long_usd, short_usd] = of_range.usd.map(nearest_f64);
+    Ok(WindowTotals {
+        long_usd,
+        short_usd,
+        total_usd: nearest_f64(of_range.total()),
+        cnt: of_range.cnt,
+    })
 }
 
 /// The key of the range in addition to the four windows, and the range.
@@ -279,13 +296,13 @@ impl MarketQuery for contract::Coins {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
+        let now = as_of.unwrap_or_else(|| market.newest());
+        let by = Grouping {
+            coin: true,
+            ..Grouping::default()
+        };
         let answer = || {
-            let now = as_of.unwrap_or_else(|| market.newest());
             let range = self.asked().checked(now)?;
-            let by = Grouping {
-                coin: true,
-                ..Grouping::default()
-            };
             let rows = sums(market, range, by, as_of)?;
             let rows = ranked(&rows, |row| row.coin.as_ref()).into_iter();
             let rows = rows.take(self.limit.into()).map(|(coin, sums)| {
@@ -300,7 +317,15 @@ impl MarketQuery for contract::Coins {
             });
             Ok(rows.collect())
         };
-        self.asked().window().is_none().then(answer)
+        let asked = TimelineQuestion::of_range(self.asked().at(now), by);
+        let is_read =
+            self.asked().window().is_none() || with_totals(market, &asked, as_of).is_some();
+        is_read.then(answer)
+    }
+
+    fn asks_totals(&self, now: Millis) -> Option<TimelineQuestion> {
+        let range = self.asked().at(now);
+        Some(TimelineQuestion::of_range(range, Grouping::default()))
     }
 
     of_range!();
@@ -318,13 +343,13 @@ impl MarketQuery for contract::Exchanges {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
+        let now = as_of.unwrap_or_else(|| market.newest());
+        let by = Grouping {
+            exchange: true,
+            ..Grouping::default()
+        };
         let answer = || {
-            let now = as_of.unwrap_or_else(|| market.newest());
             let range = self.asked().checked(now)?;
-            let by = Grouping {
-                exchange: true,
-                ..Grouping::default()
-            };
             let rows = sums(market, range, by, as_of)?;
             let rows = ranked(&rows, |row| row.exchange.as_ref()).into_iter();
             let rows = rows.map(|(exchange, sums)| {
@@ -339,7 +364,15 @@ impl MarketQuery for contract::Exchanges {
             });
             Ok(rows.collect())
         };
-        self.asked().window().is_none().then(answer)
+        let asked = TimelineQuestion::of_range(self.asked().at(now), by);
+        let is_read =
+            self.asked().window().is_none() || with_totals(market, &asked, as_of).is_some();
+        is_read.then(answer)
+    }
+
+    fn asks_totals(&self, now: Millis) -> Option<TimelineQuestion> {
+        let range = self.asked().at(now);
+        Some(TimelineQuestion::of_range(range, Grouping::default()))
     }
 
     of_range!();

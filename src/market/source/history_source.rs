@@ -11,7 +11,7 @@ use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
 use crate::model::{
     Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, Order, PeriodLength, PositionRow,
-    TimeRange,
+    TimeRange, TotalRow,
 };
 
 /// Reads rows and aggregates of any time range; without `as_of`, as known now.
@@ -96,6 +96,20 @@ pub(crate) trait HistorySource: ViewSource {
         as_of: Option<Millis>,
     ) -> Result<Timeline, Refusal> {
         view_of(self, as_of, None, |view| engine::timeline(view, asked))
+    }
+
+    /// Whether the source has totals of periods, which only archives have.
+    fn has_totals(&self) -> Result<bool, Refusal> {
+        Ok(false)
+    }
+
+    /// The totals of periods that answer a question where no orders are known.
+    fn totals(
+        &self,
+        _asked: &TimelineQuestion,
+        _as_of: Option<Millis>,
+    ) -> Result<Vec<TotalRow>, Refusal> {
+        Ok(Vec::new())
     }
 
     /// The largest orders, largest first.

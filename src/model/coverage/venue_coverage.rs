@@ -15,16 +15,19 @@ pub enum Completeness {
     /// The exchange does not document whether the channel omits orders.
     #[default]
     Unknown,
+    /// No orders are known, only totals of periods.
+    Totals,
 }
 
 impl Vocabulary for Completeness {
-    const ALL: &'static [Self] = &[Self::Sampled, Self::Complete, Self::Unknown];
+    const ALL: &'static [Self] = &[Self::Sampled, Self::Complete, Self::Unknown, Self::Totals];
 
     fn name(self) -> &'static str {
         match self {
             Self::Sampled => "sampled",
             Self::Complete => "complete",
             Self::Unknown => "unknown",
+            Self::Totals => "totals",
         }
     }
 }
@@ -77,7 +80,7 @@ impl Completeness {
     pub fn known_by(self, numbered: Option<u64>, is_missing: bool) -> Evidence {
         let are_followed = numbered.is_some_and(|numbers| numbers > 0);
         match self {
-            Self::Unknown => Evidence::Unknown,
+            Self::Unknown | Self::Totals => Evidence::Unknown,
             Self::Complete if are_followed && !is_missing => Evidence::Verified,
             Self::Complete | Self::Sampled => Evidence::Documented,
         }
@@ -123,9 +126,9 @@ record! {
         /// Exchange, lower case.
         pub exchange: String,
         /// Share of the range that was covered: connected, with no known gap. A missing topic counts as its share of
-        /// all topics. Absent if no collector ran.
+        /// all topics. Absent if no collector ran. If only totals of periods are known, the share that they cover.
         pub connected_share: Option<f64>,
-        /// The completeness of the least complete channel in use.
+        /// The completeness of the least complete channel in use; `totals` if no orders are known, only totals of periods.
         pub completeness: Completeness,
         /// Evidence for the completeness: `documented` by the exchange, `verified` by sequence numbers without a hole,
         /// or `unknown`.

@@ -5,6 +5,7 @@ pub(super) mod cascade;
 pub(super) mod chart;
 pub(super) mod observation;
 pub(super) mod period;
+pub(super) mod period_total;
 pub(super) mod position;
 pub(super) mod record;
 pub(super) mod served_map;

@@ -36,13 +36,13 @@ record! {
         /// USD of both sides; null if nothing is known of the period.
         #[unit("USD")]
         pub total_usd: Option<Decimal>,
-        /// Number of orders; null if nothing is known of the period.
+        /// Number of orders; null if nothing is known of the period, or only totals.
         pub cnt: Option<u64>,
-        /// USD of the largest order; null if nothing is known of the period.
+        /// USD of the largest order; null if nothing is known of the period, or only totals.
         #[unit("USD")]
         pub largest_usd: Option<Decimal>,
-        /// Share of the period that was covered: a collector was connected and no gap is known, or a table of orders
-        /// reaches over it. The mean over exchanges unless rows are grouped by exchange.
+        /// Share of the period that was covered: a collector was connected and no gap is known, a table of orders
+        /// reaches over it, or a total is known. The mean over exchanges unless rows are grouped by exchange.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub covered: Option<f64>,
     }

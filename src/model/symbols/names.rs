@@ -35,6 +35,9 @@ pub fn own_name(currency: &str) -> &str {
     }
 }
 
+/// The exchange of totals that are sums over all exchanges.
+pub const ALL_EXCHANGES: &str = "all";
+
 /// The supported exchanges, those with the largest feeds first. The last one publishes account positions only.
 pub const EXCHANGES: [&str; 19] = [
     "binance",

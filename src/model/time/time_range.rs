@@ -78,6 +78,22 @@ impl TimeRange {
             end: self.end.min(other.end),
         }
     }
+
+    /// The union of `ranges` as disjoint ranges, sorted by start.
+    #[must_use]
+    pub fn merged(ranges: &[Self]) -> Vec<Self> {
+        let ranges = ranges.iter().copied();
+        let mut ranges: Vec<Self> = ranges.filter(|range| !range.is_empty()).collect();
+        ranges.sort_unstable();
+        let mut all: Vec<Self> = Vec::new();
+        for range in ranges {
+            match all.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => all.push(range),
+            }
+        }
+        all
+    }
 }
 
 /// A bound of a time range: an instant, or a time before now.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use crate::archive::{Archive, ArchiveError, IngestOrigin, IngestRow};
+use crate::archive::{Archive, ArchiveError, IngestOrigin};
 use crate::python::error;
 use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
@@ -37,11 +37,10 @@ pub(crate) fn ingested_rows(
         };
         let incomplete = archive.incomplete_ingests()?;
         let ingests = archive.ingests()?.into_iter();
-        let rows = |one: &IngestRow| one.orders + one.bars + one.open_interest + one.positions;
         Ok(ingests
             .map(|one| {
                 let is_whole = !incomplete.contains(&one.id);
-                (one.id.clone(), is_whole.then(|| rows(&one)))
+                (one.id.clone(), is_whole.then(|| one.rows()))
             })
             .collect())
     })

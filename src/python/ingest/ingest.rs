@@ -13,7 +13,7 @@ use crate::collect::{
 };
 use crate::contract::BadQuery;
 use crate::feeds::dumps::Format;
-use crate::model::Vocabulary;
+use crate::model::{ALL_EXCHANGES, Vocabulary};
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
 use crate::python::ingest::raw::{contract_sizes, rates};
@@ -200,7 +200,8 @@ pub(crate) fn known_exchanges(
     new_exchange: bool,
 ) -> PyResult<ExchangeAttribution> {
     let mut known = ExchangeAttribution::of(path, new_exchange);
-    if let Some(name) = exchange {
+    // Rows other than totals refuse this name, row by row.
+    if let Some(name) = exchange.filter(|name| *name != ALL_EXCHANGES) {
         let unknown = known.unknown(name);
         if let Some(unknown) = unknown.map_err(|fault| error::archive(py, &fault))? {
             return Err(unknown_exchange(py, &unknown));

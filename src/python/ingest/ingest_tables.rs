@@ -23,9 +23,9 @@ use crate::python::ingest::raw::{column_fault, contract_sizes, rates, raw_table,
 use crate::python::runtime::signals::interruptible;
 use crate::tables::{
     AmountColumn, BarColumns, ColumnFault, ContractBook, Defaults, InterestColumns, Judge, Judged,
-    RawTable, ReadRows, RowFault, TableKind, UnvaluedOrders, bar_table, first, interest_table,
-    observed_bars, observed_interest, order_table, read_bars, read_interest, read_orders,
-    read_positions,
+    RawTable, ReadRows, RowFault, TableKind, TotalColumns, UnvaluedOrders, bar_table, first,
+    interest_table, observed_bars, observed_interest, order_table, read_bars, read_interest,
+    read_orders, read_positions, read_totals, total_rows,
 };
 
 /// Ingests tables into the archive at `path`. Rows without an exchange belong to `exchange`.
@@ -36,8 +36,8 @@ use crate::tables::{
 /// If a cell cannot be read, the whole table is refused.
 #[pyfunction]
 #[pyo3(signature = (
-    path, orders, bars, open_interest, positions, exchange, new_exchange, contracts, seen, outcome, quote_rates=None,
-    dry_run=false, origin=None, contract_size=None
+    path, orders, bars, open_interest, positions, totals, exchange, new_exchange, contracts, seen, outcome,
+    quote_rates=None, dry_run=false, origin=None, contract_size=None
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -51,6 +51,7 @@ pub(crate) fn ingest_tables(
     bars: &Bound<'_, PyAny>,
     open_interest: &Bound<'_, PyAny>,
     positions: &Bound<'_, PyAny>,
+    totals: &Bound<'_, PyAny>,
     exchange: Option<&str>,
     new_exchange: bool,
     contracts: Vec<[String; 4]>,
@@ -65,7 +66,7 @@ pub(crate) fn ingest_tables(
     let mut known = known_exchanges(py, &path, exchange, new_exchange)?;
     let rates = rates(py, quote_rates)?;
     let sizes = contract_sizes(py, contract_size)?;
-    let raw = raw_tables([orders, bars, open_interest, positions])?;
+    let raw = raw_tables([orders, bars, open_interest, positions, totals])?;
     let defaults = Defaults {
         exchange: exchange.map(str::to_owned),
         needs_exchange: true,
@@ -100,6 +101,7 @@ pub(crate) fn ingest_tables(
                 bars: judge.bars(read.bars).unwrap_or_default(),
                 open_interest: judge.open_interest(read.open_interest).unwrap_or_default(),
                 positions: read.positions.columns,
+                totals: judge.archived_totals(read.totals).unwrap_or_default(),
             };
             failed.map_or(Ok(made), |fault| Err(TablesFault::Archive(fault)))
         });
@@ -125,13 +127,14 @@ pub(crate) fn ingest_tables(
         }
     })?;
     judged.count_refused(&mut refused);
-    let repeated = judged.bars.repeated + judged.open_interest.repeated;
+    let repeated = judged.bars.repeated + judged.open_interest.repeated + judged.totals.repeated;
     let places = judged.places();
     let tables = Tables {
         orders: order_table(judged.orders.columns),
         bars: bar_table(judged.bars.columns),
         open_interest: interest_table(judged.open_interest.columns),
         positions,
+        totals: total_rows(&judged.totals.columns),
     };
     let (done, raised) = if dry_run {
         let new = tables.rows() as u64;
@@ -156,15 +159,16 @@ pub(crate) fn ingest_tables(
     put_outcome(outcome, done, raised, |fault| error::archive(py, fault))
 }
 
-/// Reads the columns of the four tables: orders, bars, open interest and positions.
+/// Reads the columns of the five tables: orders, bars, open interest, positions and totals.
 fn raw_tables(
-    [orders, bars, open_interest, positions]: [&Bound<'_, PyAny>; 4],
-) -> PyResult<[RawTable; 4]> {
+    [orders, bars, open_interest, positions, totals]: [&Bound<'_, PyAny>; 5],
+) -> PyResult<[RawTable; 5]> {
     Ok([
         raw_table(TableKind::Orders, orders)?,
         raw_table(TableKind::Bars, bars)?,
         raw_table(TableKind::OpenInterest, open_interest)?,
         raw_table(TableKind::Positions, positions)?,
+        raw_table(TableKind::Totals, totals)?,
     ])
 }
 
@@ -174,6 +178,7 @@ struct ReadTables {
     bars: ReadRows<BarColumns>,
     open_interest: ReadRows<InterestColumns>,
     positions: ReadRows<Vec<ObservedPosition>>,
+    totals: ReadRows<TotalColumns>,
 }
 
 /// The tables after validation. Each has accepted rows and the faults of refused rows.
@@ -182,6 +187,7 @@ struct JudgedTables {
     bars: Judged<BarColumns>,
     open_interest: Judged<InterestColumns>,
     positions: Vec<ObservedPosition>,
+    totals: Judged<TotalColumns>,
 }
 
 impl JudgedTables {
@@ -191,6 +197,7 @@ impl JudgedTables {
             (TableKind::Orders, &self.orders.faults),
             (TableKind::Bars, &self.bars.faults),
             (TableKind::OpenInterest, &self.open_interest.faults),
+            (TableKind::Totals, &self.totals.faults),
         ];
         for (kind, faults) in tables {
             if let Some(fault) = faults.iter().find(|fault| fault.column == "exchange") {
@@ -206,6 +213,7 @@ impl JudgedTables {
             ("orders", &self.orders.faults),
             ("bars", &self.bars.faults),
             ("open_interest", &self.open_interest.faults),
+            ("totals", &self.totals.faults),
         ];
         for (table, faults) in tables {
             for fault in faults {
@@ -221,6 +229,7 @@ impl JudgedTables {
             ("orders", self.orders.places.clone()),
             ("bars", self.bars.places.clone()),
             ("open_interest", self.open_interest.places.clone()),
+            ("totals", self.totals.places.clone()),
         ])
     }
 }
@@ -242,7 +251,7 @@ fn tables_fault(py: Python<'_>, fault: TablesFault) -> PyErr {
 
 /// Reads and validates all tables. If a cell cannot be read, its table is refused.
 fn judge_all(
-    [orders, bars, open_interest, positions]: &[RawTable; 4],
+    [orders, bars, open_interest, positions, totals]: &[RawTable; 5],
     defaults: &Defaults,
     judge: impl FnOnce(ReadTables, &mut dyn FnMut() -> bool) -> Result<JudgedTables, TablesFault>,
 ) -> Result<JudgedTables, TablesFault> {
@@ -260,6 +269,10 @@ fn judge_all(
         positions: whole(
             TableKind::Positions,
             read_positions(positions, &mut goes_on),
+        )?,
+        totals: whole(
+            TableKind::Totals,
+            read_totals(totals, defaults, &mut goes_on),
         )?,
     };
     judge(read, &mut goes_on)

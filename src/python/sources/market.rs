@@ -788,6 +788,11 @@ impl Market {
         })
     }
 
+    /// Whether the market is an archive with totals of periods.
+    fn has_totals(&self, py: Python<'_>) -> PyResult<bool> {
+        compute(py, || Ok(self.market.has_totals()?))
+    }
+
     /// Returns a market of only the rows of this market that were known by an instant.
     fn known_by(&self, py: Python<'_>, at: i64) -> PyResult<Self> {
         let market = self.shared();

@@ -130,13 +130,20 @@ pub(crate) struct InterestColumns {
 /// Liquidated USD by period.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TotalColumns {
+    /// Exchanges; blank where unknown.
+    pub(crate) exchange: Labels,
     pub(crate) symbol: Labels,
     pub(crate) timestamp: Vec<Millis>,
     /// Lengths in milliseconds; `None` for rows that state none.
     pub(crate) interval: Vec<Option<i64>>,
     pub(crate) long_usd: AmountColumn,
     pub(crate) short_usd: AmountColumn,
+    /// [`NOT_STATED`] where a cell is blank.
+    pub(crate) received_at: Option<Vec<Millis>>,
 }
+
+/// The instant of a blank cell.
+pub(crate) const NOT_STATED: Millis = Millis(i64::MIN);
 
 impl BarColumns {
     /// Copies `rows`, in the given sequence.
@@ -212,14 +219,33 @@ impl InterestColumns {
 }
 
 impl TotalColumns {
+    /// Appends totals.
+    pub(crate) fn append(&mut self, more: &Self) {
+        let (before, rows) = (self.timestamp.len(), more.timestamp.len());
+        self.exchange.append(&more.exchange, 0..rows);
+        self.symbol.append(&more.symbol, 0..rows);
+        if self.received_at.is_some() || more.received_at.is_some() {
+            let received = self.received_at.get_or_insert_default();
+            received.resize(before, NOT_STATED);
+            received.extend(more.received_at.iter().flatten());
+            received.resize(before + rows, NOT_STATED);
+        }
+        self.timestamp.extend_from_slice(&more.timestamp);
+        self.interval.extend_from_slice(&more.interval);
+        self.long_usd.append(&more.long_usd);
+        self.short_usd.append(&more.short_usd);
+    }
+
     /// Copies `rows`, in the given sequence.
     pub(crate) fn take(&self, rows: &[usize]) -> Self {
         Self {
+            exchange: self.exchange.take(rows),
             symbol: self.symbol.take(rows),
             timestamp: picked(&self.timestamp, rows),
             interval: picked(&self.interval, rows),
             long_usd: self.long_usd.take(rows),
             short_usd: self.short_usd.take(rows),
+            received_at: (self.received_at.as_ref()).map(|received| picked(received, rows)),
         }
     }
 }
@@ -604,13 +630,29 @@ pub(crate) fn read_totals(
     let opens = opens(table);
     require(table, &[opens, "long_usd", "short_usd"])?;
     let mut reader = ColumnReader::new(table, goes_on);
+    // A `Market` object has one series of totals, whatever the exchange.
+    let exchange = if defaults.needs_exchange {
+        exchanges(&mut reader, defaults)
+    } else {
+        std::iter::repeat_n("", table.rows()).collect()
+    };
     let symbol = reader.symbols(defaults.symbol.as_deref());
     let timestamp = reader.instants(opens);
+    let mut interval = reader.lengths(&timestamp);
+    if let Some(length) = defaults.interval {
+        for stated in &mut interval {
+            stated.get_or_insert(length);
+        }
+    }
+    let received_at = (defaults.needs_exchange && table.has("received_at"))
+        .then(|| reader.some_instants("received_at", &vec![NOT_STATED; table.rows()]));
     let columns = TotalColumns {
+        exchange,
         symbol,
-        interval: reader.lengths(&timestamp),
+        interval,
         long_usd: reader.amounts("long_usd", defaults.needs_exact),
         short_usd: reader.amounts("short_usd", defaults.needs_exact),
+        received_at,
         timestamp,
     };
     Ok(readable(reader, columns, TotalColumns::take))

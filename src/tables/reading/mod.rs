@@ -11,9 +11,9 @@ mod times;
 
 pub(crate) use column_reader::exact_cell;
 pub(crate) use kinds::{
-    BarColumns, Defaults, InterestColumns, ReadRows, SideOf, TotalColumns, UnvaluedOrders,
-    append_orders, read_bars, read_contract_sizes, read_interest, read_orders, read_rates,
-    read_totals, take_orders,
+    BarColumns, Defaults, InterestColumns, NOT_STATED, ReadRows, SideOf, TotalColumns,
+    UnvaluedOrders, append_orders, read_bars, read_contract_sizes, read_interest, read_orders,
+    read_rates, read_totals, take_orders,
 };
 pub(crate) use positions::read_positions;
 pub(crate) use stated::StatedRow;

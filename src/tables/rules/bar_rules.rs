@@ -39,7 +39,8 @@ impl Judge<'_> {
             places,
             mut faults,
         } = read;
-        infer_lengths(&mut bars);
+        let series = (&bars.exchange, &bars.symbol);
+        infer_lengths(series, &bars.timestamp, &mut bars.interval);
         let series = BarSeries::of(&bars);
         let unknown = self.exchanges(&bars.exchange);
         let contracts = contracts_of(&bars.symbol);
@@ -351,24 +352,23 @@ pub(crate) fn other_length(bars: &BarColumns, named: i64) -> Option<String> {
 
 /// Sets missing lengths to the commonest spacing of the series.
 ///
-/// A series is the bars of one exchange and symbol.
-fn infer_lengths(bars: &mut BarColumns) {
-    if bars.interval.iter().all(Option::is_some) {
+/// A series is the bars or periods of one exchange and symbol.
+pub(super) fn infer_lengths(
+    (exchanges, symbols): (&Labels, &Labels),
+    times: &[Millis],
+    lengths: &mut [Option<i64>],
+) {
+    if lengths.iter().all(Option::is_some) {
         return;
     }
     let mut spacings = Spacings::default();
-    let codes: Vec<(u32, u32)> = bars
-        .exchange
-        .codes()
-        .iter()
-        .copied()
-        .zip(bars.symbol.codes().iter().copied())
-        .collect();
-    for (series, at) in codes.iter().zip(&bars.timestamp) {
+    let codes = exchanges.codes().iter().copied();
+    let codes: Vec<(u32, u32)> = codes.zip(symbols.codes().iter().copied()).collect();
+    for (series, at) in codes.iter().zip(times) {
         spacings.add(*series, *at);
     }
     let commonest = spacings.commonest();
-    for (interval, series) in bars.interval.iter_mut().zip(codes) {
+    for (interval, series) in lengths.iter_mut().zip(codes) {
         *interval = interval.or_else(|| commonest.get(&series).copied());
     }
 }

@@ -396,6 +396,38 @@ def test_a_killed_fetch_gives_the_same_archive_without_a_finished_file_twice(dou
     assert list(liqdata.archive.verify(folder)) == []
 
 
+def test_totals_of_coinalyze_fill_in_the_exchanges_without_orders(double, folder, monkeypatch):
+    monkeypatch.delenv("COINALYZE_API_KEY", raising=False)
+    asked = {"start": START}
+    (gap,) = fetch(double, folder, "coinalyze", **asked).gaps
+    assert gap["reason"] == "it asks for a key, which is free: set $COINALYZE_API_KEY"
+    assert not double.got()
+    monkeypatch.setenv("COINALYZE_API_KEY", "a-secret")
+    planned = fetch(double, folder, "coinalyze", **asked, dry_run=True)
+    assert [row["file"] for row in planned.plan] == [
+        f"BTC/{exchange}/1d/{DAYS[0]}_{DAYS[1]}.jsonl" for exchange in ("bitget", "bybit")
+    ]
+    assert {row["answer"] for row in planned.answers} == {"overview", "coins", "exchanges", "chart"}
+    fetch(double, folder, "cryptohftdata", **asked)
+    done = fetch(double, folder, "coinalyze", **asked)
+    assert [(row["table"], row["files"], row["new"]) for row in done.rows] == [("totals", 2, 4)]
+    assert {headers["api_key"] for _, path, headers in double.requests if path.startswith("/coinalyze")} == {"a-secret"}
+    days = {"interval": "1d", "by": ("exchange",), "start": START, "end": END}
+    with liqdata.open(folder) as fetched:
+        found = fetched.history("BTC", **days).to_dicts()
+        coverage = {row["exchange"]: row["completeness"] for row in fetched.coverage(start=START, end=END)}
+    # Bybit has orders, which count in place of its totals; a total says neither a count nor the largest order.
+    assert coverage == {"binance": "unknown", "bitget": "totals", "bybit": "unknown", "okx": "unknown"}
+    known = ("exchange", "timestamp", "long_usd", "short_usd")
+    expected = [row for row in liqdata.demo().history("BTC", **days) if row["exchange"] in coverage]
+    for row, wanted in zip(found, expected, strict=True):
+        assert [row[name] for name in known[:2]] == [wanted[name] for name in known[:2]]
+        assert [float(row[name]) for name in known[2:]] == pytest.approx([float(wanted[name]) for name in known[2:]])
+    assert {row["cnt"] is None for row in found if row["exchange"] == "bitget"} == {True}
+    assert len(fetch(double, folder, "coinalyze", **asked).plan) == 0
+    assert "a-secret" not in "".join(path.read_text() for path in folder.glob("*.jsonl"))
+
+
 def test_asset_contexts_of_a_file_that_is_damaged_are_a_gap(double, folder):
     path = "/datasets/a/contexts/resolve/main/asset_ctxs/20260531.csv.lz4"
     double.files[path] = lz4(b"time,coin,open_interest\n" * 1000)[:-40]

@@ -171,24 +171,14 @@ def test_readings_of_parquet_without_a_price_are_refused_alone(tmp_path, folder)
         "timestamp,coin,total_usd,long_usd,short_usd",
     ],
 )
-def test_totals_of_periods_are_refused_as_orders_and_suit_tables(tmp_path, folder, header):
-    cells = header.count(",") - 1
-    file = written(
-        tmp_path, "BTC-1h.csv", ",".join([str(START), *["BTC"] * (cells > 1), *["7"] * cells]), header=header
-    )
-    with pytest.raises(
-        BadQuery, match=r"Market\(liquidations=\), with the columns timestamp, symbol, long_usd and short"
-    ):
-        liqdata.ingest(folder, file, exchange="binance")
-    assert not folder.exists()
-
-
-def test_totals_in_parquet_are_refused_alike(tmp_path, folder):
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    file = tmp_path / "totals.parquet"
-    parquet.write_table(pyarrow.table({"timestamp": [1], "coin": ["BTC"], "long_usd": [1.0], "short_usd": [2.0]}), file)
-    with pytest.raises(BadQuery, match=r"an archive does not store totals; give them to Market\(liquidations=\)"):
+def test_histories_of_liquidations_are_totals_of_the_named_exchange(tmp_path, folder, header):
+    cells = ["BTC" if name == "coin" else "7" for name in header.split(",")[1:]]
+    file = written(tmp_path, "BTC-1h.csv", ",".join([str(START), *cells]), header=header)
+    with pytest.raises(BadQuery, match="give exchange="):
         liqdata.ingest(folder, file)
+    assert liqdata.ingest(folder, file, exchange="binance").files == {str(file): "totals"}
+    with liqdata.open(folder) as market:
+        assert [(row["exchange"], row["long_usd"]) for row in market.exchanges("1h")] == [("binance", 7)]
 
 
 def test_unsupported_coinglass_files_are_refused_with_an_alternative(tmp_path, folder):

@@ -181,8 +181,8 @@ def test_recorded_files_are_ingested_completely(folder):
     name = "unlicense_hourly_open_interest.parquet"
     done = liqdata.ingest(other, market_files / "unlicense_hourly_candles_multi_venue.parquet", market_files / name)
     assert (done.rows, sum(done.refused.values())) == (121_122 + 18_477, 239), str(done)
-    with pytest.raises(BadQuery, match=r"Market\(liquidations=\)"):
-        liqdata.ingest(folder, market_files / "unlicense_daily_liquidation_volume.parquet")
+    done = liqdata.ingest(other, market_files / "unlicense_daily_liquidation_volume.parquet", exchange="all")
+    assert (done.new, done.refused, set(done.files.values())) == (173, {}, {"totals"})
     with pytest.raises(BadQuery, match="positions or levels"):
         liqdata.ingest(folder, market_files / "hl_top_trader_btc_liqmap_20260126_20260222.csv")
     is_sound(folder)

@@ -195,6 +195,42 @@ def tardis():
     }
 
 
+MARKETS = {"BTCUSDT_PERP.6": "bybit", "BTCUSDT_PERP.B": "bitget", "BTCPERP.B": "bitget"}
+"""Markets of Coinalyze, each with its exchange; the contracts of an exchange share its orders."""
+
+
+@cache
+def totals():
+    """USD of longs and shorts by market and day; the second contract of an exchange has every other order."""
+    found = {}
+    for row in liqdata.demo().iter_orders("BTC", start=START, end=END):
+        of = [market for market, exchange in MARKETS.items() if exchange == row["exchange"]]
+        if of:
+            key = (of[row["timestamp"] % len(of)], row["timestamp"] // 86_400_000 * 86_400)
+            sides = found.setdefault(key, {"LONG": Decimal(0), "SHORT": Decimal(0)})
+            sides[row["side"]] += row["value_usd"]
+    return found
+
+
+def coinalyze(path, query):
+    """Answers of Coinalyze."""
+    codes = {"bybit": "6", "bitget": "B"}
+    if path.endswith("/exchanges"):
+        return [{"name": name.title(), "code": code} for name, code in codes.items()]
+    if path.endswith("/future-markets"):
+        facts = {"base_asset": "BTC", "quote_asset": "USDT"}
+        return [{"symbol": name, "exchange": codes[exchange], **facts} for name, exchange in MARKETS.items()]
+    first, last = int(query["from"][0]), int(query["to"][0])
+    assert query["convert_to_usd"] == ["true"]
+    assert query["interval"] == ["daily"]
+    answer = []
+    for market in query["symbols"][0].split(","):
+        known = sorted((at, usd) for (name, at), usd in totals().items() if name == market and first <= at <= last)
+        history = [{"t": at, "l": float(usd["LONG"]), "s": float(usd["SHORT"])} for at, usd in known]
+        answer.append({"symbol": market, "history": history})
+    return answer
+
+
 INSTRUMENTS = {
     "code": "0",
     "data": [
@@ -254,7 +290,9 @@ class Double:
             },
             "tardis": {"address": f"{url}/tardis", "exchanges": {"binance": "binance-futures"}},
         }
-        return {name: {**every[name], "rate": 6_000_000} for name in names or every}
+        free = list(every)
+        every["coinalyze"] = {"address": f"{url}/coinalyze"}
+        return {name: {**every[name], "rate": 6_000_000} for name in names or free}
 
     def got(self, method="GET"):
         """Paths of files that were requested this way."""
@@ -299,6 +337,8 @@ class Double:
         if parts.path.startswith("/api/"):
             return json.dumps(self.tree(parts.path)).encode(), "application/json"
         query = parse_qs(parts.query)
+        if parts.path.startswith("/coinalyze/"):
+            return json.dumps(coinalyze(parts.path, query)).encode(), "application/json"
         if parts.path == "/" and "prefix" in query:
             return self.listing(query).encode(), "application/xml"
         data = self.files.get(unquote(path))

@@ -252,6 +252,7 @@ fn tables() -> impl Strategy<Value = Tables> {
         bars,
         open_interest,
         positions: Vec::new(),
+        totals: Vec::new(),
     })
 }
 

@@ -1,6 +1,6 @@
 //! What is acknowledged comes back as it was.
 
-use liqdata::archive::{Acknowledged, Archive, ArchiveError, Batch, Filter};
+use liqdata::archive::{Acknowledged, Archive, ArchiveError, Batch, Filter, TotalRow};
 use liqdata::model::{ExactSum, Millis};
 use rust_decimal::Decimal;
 
@@ -18,7 +18,22 @@ fn mixed() -> Batch {
         open_interest: (0..100)
             .map(|n| reading("ETH", START + n * 3_600_000))
             .collect(),
+        totals: (0..4).map(total).collect(),
         ..Batch::default()
+    }
+}
+
+/// The total of an hour.
+fn total(hour: i64) -> TotalRow {
+    let timestamp = Millis(START + hour * Millis::HOUR);
+    TotalRow {
+        exchange: "okx".to_owned(),
+        symbol: "BTC".to_owned(),
+        interval: Millis::HOUR,
+        timestamp,
+        long_usd: Decimal::new(hour, 3),
+        short_usd: Decimal::ONE,
+        received_at: timestamp.on(Millis::HOUR),
     }
 }
 
@@ -28,6 +43,10 @@ fn check(archive: &Archive, batch: &Batch) {
     assert_eq!(bars, batch.bars);
     let readings = sound(archive.open_interest(&Filter::default()).unwrap());
     assert_eq!(readings, batch.open_interest);
+    assert_eq!(
+        sound(archive.totals(&Filter::default()).unwrap()),
+        batch.totals
+    );
 }
 
 #[test]
@@ -44,6 +63,7 @@ fn rows_are_read_unchanged_after_a_restart_and_a_compaction() {
             open_interest: 100,
             maps: 0,
             positions: 0,
+            totals: 4,
             repeated: 0
         }
     );
@@ -53,10 +73,10 @@ fn rows_are_read_unchanged_after_a_restart_and_a_compaction() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     check(&writer, &batch);
     let rolled = writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
-    assert!(rolled.rows > 0 && rolled.rows < 900, "{rolled:?}");
+    assert!(rolled.rows > 0 && rolled.rows < 904, "{rolled:?}");
     check(&writer, &batch);
     let rest = writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
-    assert_eq!(rolled.rows + rest.rows, 900);
+    assert_eq!(rolled.rows + rest.rows, 904);
     check(&writer, &batch);
     drop(writer);
 
@@ -64,7 +84,7 @@ fn rows_are_read_unchanged_after_a_restart_and_a_compaction() {
     check(&reader, &batch);
     let verified = reader.verify().unwrap();
     assert!(verified.is_sound(), "{verified:?}");
-    assert_eq!(verified.rows, 900);
+    assert_eq!(verified.rows, 904);
     assert!(verified.unlisted.is_empty());
 }
 
@@ -87,6 +107,7 @@ fn the_tree_is_laid_out_for_other_engines() {
     assert!(folders.contains("orders/date=2024-10-04"), "{folders:?}");
     assert!(folders.contains("bars/interval=1m/date=2024-10-04"));
     assert!(folders.contains("open_interest/date=2024-10-04"));
+    assert!(folders.contains("totals/interval=1h/date=2024-10-04"));
     assert!(files(&folder.archive(), "tmp").is_empty());
 }
 
@@ -147,7 +168,7 @@ fn a_repeated_row_stays_unchanged() {
     assert_eq!(
         again,
         Acknowledged {
-            repeated: 900,
+            repeated: 904,
             ..Acknowledged::default()
         }
     );
@@ -167,7 +188,7 @@ fn a_repeated_row_stays_unchanged() {
     writer.append(&of_orders(vec![later])).unwrap();
     assert_eq!(all_orders(&writer), sorted(expected.clone()));
     let rolled = writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
-    assert_eq!((rolled.rows, rolled.repeated), (0, 900));
+    assert_eq!((rolled.rows, rolled.repeated), (0, 904));
     assert_eq!(files(&folder.archive(), "parquet"), before);
     check(
         &writer,

@@ -117,9 +117,9 @@ export interface CoverageRow {
     cnt: number;
     /** Recorded USD of the hours and contracts for which the exchange publishes totals; absent if it publishes none. */
     compared_usd?: number | null;
-    /** The completeness of the least complete channel in use. */
+    /** The completeness of the least complete channel in use; `totals` if no orders are known, only totals of periods. */
     completeness: string;
-    /** Share of the range that was covered: connected, with no known gap. A missing topic counts as its share of all topics. Absent if no collector ran. */
+    /** Share of the range that was covered: connected, with no known gap. A missing topic counts as its share of all topics. Absent if no collector ran. If only totals of periods are known, the share that they cover. */
     connected_share?: number | null;
     /** Exchange, lower case. */
     exchange: string;
@@ -240,15 +240,15 @@ export interface HeatmapGrid {
 }
 
 export interface HistoryRow {
-    /** Number of orders; null if nothing is known of the period. */
+    /** Number of orders; null if nothing is known of the period, or only totals. */
     cnt?: number | null;
     /** Coin, if rows are grouped by it. */
     coin?: string | null;
-    /** Share of the period that was covered: a collector was connected and no gap is known, or a table of orders reaches over it. The mean over exchanges unless rows are grouped by exchange. */
+    /** Share of the period that was covered: a collector was connected and no gap is known, a table of orders reaches over it, or a total is known. The mean over exchanges unless rows are grouped by exchange. */
     covered?: number | null;
     /** Exchange, if rows are grouped by it. */
     exchange?: string | null;
-    /** USD of the largest order; null if nothing is known of the period. */
+    /** USD of the largest order; null if nothing is known of the period, or only totals. */
     largest_usd?: string | null;
     /** USD of liquidated longs; null if nothing is known of the period. */
     long_usd?: string | null;

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-TABLES = ("orders", "bars", "open_interest", "maps", "positions")
+TABLES = ("orders", "bars", "open_interest", "maps", "positions", "totals")
 
 
 def command(name: str, sentence: str) -> Command:
@@ -53,7 +53,7 @@ def command(name: str, sentence: str) -> Command:
                 "--tables",
                 type=Names(TABLES),
                 metavar="NAMES",
-                help="Tables to export; maps and positions are possible.  [default: orders,bars,open_interest]",
+                help="Tables to export; maps, positions and totals are possible.  [default: orders,bars,open_interest]",
             ),
             option(
                 "--iceberg",
@@ -136,7 +136,8 @@ def _others(archive: Path) -> list[str]:
     from liqdata import _core
     from liqdata.cloud.manifest import manifest_of
 
-    return sorted({file.holds for file in manifest_of(_core.archive_lists(str(archive))).files} & {"maps", "positions"})
+    tables = {file.holds for file in manifest_of(_core.archive_lists(str(archive))).files}
+    return sorted(tables & {"maps", "positions", "totals"})
 
 
 def _json(value: object) -> str:

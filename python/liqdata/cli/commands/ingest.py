@@ -163,7 +163,7 @@ def _print_ingests(archive: Path, *, json: bool) -> None:
         print(_json([*rows]))
         return
     for row in rows:
-        tables = {name: row[name] for name in ("orders", "bars", "open_interest", "positions")}
+        tables = {name: row[name] for name in ("orders", "bars", "open_interest", "positions", "totals")}
         counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in tables.items() if count)
         at = datetime.fromtimestamp(row["received_at"] / 1000, UTC).isoformat(" ", "seconds")
         undone = "" if row["undone"] is None else "  undone"

@@ -2,8 +2,8 @@
 
 use crate::archive::{Archive, Filter, OrderFold};
 use crate::engine::{
-    self, ArrivedOrder, CascadeQuestion, LargestOrders, LargestQuestion, ObservedTables, Timeline,
-    TimelineQuestion,
+    self, ArrivedOrder, CascadeQuestion, LargestOrders, LargestQuestion, ObservedTables,
+    OrderMinutes, Timeline, TimelineQuestion, TotalCandidates,
 };
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
@@ -11,13 +11,14 @@ use crate::market::source::archive::archive_reader::ArchiveReader;
 use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::archive::bar_series;
 use crate::market::source::archive::cascades::{RecentCascadeCache, of_range};
+use crate::market::source::coverage_source::CoverageSource as _;
 use crate::market::source::history_source::HistorySource;
 use crate::market::source::market_source::MarketSource;
 use crate::market::source::view_source::ViewSource;
 use crate::market::source::view_source::view_of;
 use crate::model::{
-    Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, ObservedOpenInterest, Order,
-    OrderBrief, PeriodLength, PositionRow, TimeRange,
+    ALL_EXCHANGES, Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis,
+    ObservedOpenInterest, Order, OrderBrief, PeriodLength, PositionRow, TimeRange, TotalRow,
 };
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -55,6 +56,18 @@ impl OrderFold for ArrivedShare {
             side: order.side,
             usd: order.value_usd.into(),
         });
+    }
+}
+
+/// The minutes with orders in one share. Shares are read in parallel and joined afterwards.
+#[derive(Default)]
+struct MinuteShare(OrderMinutes);
+
+impl OrderFold for MinuteShare {
+    fn take(&mut self, order: OrderBrief<'_>) {
+        let minute = order.timestamp.0.div_euclid(Millis::MINUTE);
+        let series = (order.exchange.to_owned(), order.coin.to_owned());
+        self.0.entry(series).or_default().insert(minute);
     }
 }
 
@@ -110,6 +123,9 @@ impl HistorySource for ArchiveSource {
                 names
                     .coins
                     .extend(coins.into_iter().map(|coin| coin.symbol));
+                if self.has_totals()? {
+                    names.exchanges.insert(ALL_EXCHANGES.to_owned());
+                }
                 *known = Some((Instant::now(), names.clone()));
                 names
             }
@@ -187,6 +203,60 @@ impl HistorySource for ArchiveSource {
             all.join(&share.0);
         }
         Ok(all)
+    }
+
+    fn has_totals(&self) -> Result<bool, Refusal> {
+        self.current()?;
+        Ok(self.past.archive.has_totals()?)
+    }
+
+    fn totals(
+        &self,
+        asked: &TimelineQuestion,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<TotalRow>, Refusal> {
+        if !asked.takes_totals() || !self.has_totals()? {
+            return Ok(Vec::new());
+        }
+        // A long read must not block queries about now.
+        let archive = &self.past.archive;
+        let range = TimeRange::new(asked.start, asked.end);
+        let recorded = self.recorded(as_of, range)?;
+        let as_of = self.instant(as_of)?;
+        let coin = match asked.symbols.as_slice() {
+            [one] => Some(one.coin().to_owned()),
+            _ => None,
+        };
+        let filter = Filter {
+            // A rolling window excludes its first instant.
+            start: Some(asked.start.back(1)),
+            end: Some(asked.end),
+            as_of,
+            coin,
+            ..Filter::default()
+        };
+        let totals = archive.totals(&Filter {
+            exchange: asked.exchange_of_totals().map(str::to_owned),
+            ..filter.clone()
+        })?;
+        let candidates = TotalCandidates::of(asked, totals.rows, &recorded);
+        let mut orders = OrderMinutes::new();
+        for range in candidates.ranges() {
+            let within = Filter {
+                start: Some(range.start),
+                end: Some(range.end),
+                ..filter.clone()
+            };
+            let (shares, _) = archive.fold_orders(&within, MinuteShare::default)?;
+            for ((exchange, coin), minutes) in shares.into_iter().flat_map(|share| share.0) {
+                orders.entry((exchange, coin)).or_default().extend(minutes);
+            }
+        }
+        let mut totals = candidates.without(&orders);
+        if let Some(exchange) = &asked.exchange {
+            totals.retain(|total| total.exchange == *exchange);
+        }
+        Ok(totals)
     }
 
     fn largest(

@@ -32,7 +32,7 @@ use crate::market::source::view_source::RequiredHistory;
 use crate::market::source::view_source::ViewSource;
 use crate::model::{
     Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, Order, PeriodLength,
-    PositionRow, TimeRange, VenueCoverage, Window,
+    PositionRow, TimeRange, TotalRow, VenueCoverage, Window,
 };
 
 /// Pause after a failed poll.
@@ -381,6 +381,18 @@ impl HistorySource for ReplaySource {
 
     fn withdrawals(&self) -> Result<Vec<Millis>, Refusal> {
         self.place.withdrawals()
+    }
+
+    fn has_totals(&self) -> Result<bool, Refusal> {
+        self.place.has_totals()
+    }
+
+    fn totals(
+        &self,
+        asked: &TimelineQuestion,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<TotalRow>, Refusal> {
+        self.place.totals(asked, self.at(as_of)?)
     }
 
     fn largest(

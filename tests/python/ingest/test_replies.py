@@ -1,0 +1,91 @@
+"""Saved replies of exchanges and services: bars, open interest and totals, as they were answered."""
+
+import json
+import os
+
+import pytest
+from dumped import MINUTE, START, is_sound
+
+import liqdata
+from liqdata import BadQuery
+
+HOUR = 60 * MINUTE
+
+PRICES = ("100", "102.5", "99", "101")
+
+
+def candles(*more, first=START, count=3):
+    """Rows of a time, four prices and more cells, newest first."""
+    return [[str(first + place * MINUTE), *PRICES, *more] for place in reversed(range(count))]
+
+
+BARS = {
+    "bybit": {"retCode": 0, "result": {"category": "linear", "symbol": "BTCUSDT", "list": candles("7", "700")}},
+    "okx": {"code": "0", "msg": "", "data": candles("700", "7", "700", "1")},
+    "gate": [
+        {"t": (START + place * MINUTE) // 1000, "v": 7000, "sum": "700"} | dict(zip("ohlc", PRICES, strict=True))
+        for place in range(3)
+    ],
+}
+READINGS = {
+    "bybit": {
+        "result": {"list": [{"openInterest": "11", "singleOpenInterest": "5.5", "timestamp": str(START + 5 * MINUTE)}]},
+        "retCode": 0,
+    },
+    "okx": {"code": "0", "msg": "", "data": [[str(START + 5 * MINUTE), "550", "5.5", "550"]]},
+    "gate": [
+        {"time": (START + 5 * MINUTE) // 1000, "open_interest": 5500, "open_interest_usd": 555.5}
+        | {"lsr_taker": 1, "mark_price": 101}
+    ],
+}
+
+
+@pytest.mark.parametrize("exchange", BARS)
+def test_replies_with_bars_and_open_interest_are_read_by_the_decoder_of_the_exchange(tmp_path, folder, exchange):
+    (tmp_path / "oi").mkdir()
+    bars, readings = tmp_path / "BTC-USDT-SWAP-1m.json", tmp_path / "oi" / "BTC-USDT-SWAP-5m.json"
+    bars.write_text(json.dumps(BARS[exchange]))
+    readings.write_text(json.dumps(READINGS[exchange]))
+    size = {"contract_size": "0.001"} if exchange == "gate" else {}
+    if size:  # without a size, contracts cannot become coins
+        assert liqdata.ingest(tmp_path / "unsized", bars, exchange=exchange).new == 0
+    done = liqdata.ingest(folder, bars, readings, exchange=exchange, **size)
+    assert (done.new, done.refused) == (4, {})
+    with liqdata.open(folder) as market:
+        assert [(row["timestamp"], row["volume"]) for row in market.bars("BTC")] == [
+            (START + place * MINUTE, 7) for place in range(3)
+        ]
+        assert [(row["exchange"], row["open_interest"]) for row in market.open_interest("BTC")] == [(exchange, 5.5)]
+    is_sound(folder)
+
+
+def test_the_bar_that_was_open_when_a_reply_was_saved_is_left_out(tmp_path, folder):
+    file = tmp_path / "BTCUSDT-1m.json"
+    file.write_text(json.dumps(BARS["bybit"]))
+    at = (START + 2.5 * MINUTE) / 1000
+    os.utime(file, (at, at))
+    done = liqdata.ingest(folder, file, exchange="bybit")
+    assert (done.new, list(done.refused)) == (2, ["timestamp: the bar was still open when the file was written"])
+
+
+def history(market, *, hours=3, usd=1.25):
+    return {"symbol": market, "history": [{"t": (START + n * HOUR) // 1000, "l": usd, "s": 2} for n in range(hours)]}
+
+
+def test_a_history_of_coinalyze_is_summed_over_the_contracts_of_each_exchange(tmp_path, folder):
+    file = tmp_path / "liquidations.json"
+    file.write_text(json.dumps([history("BTCUSDT_PERP.A"), history("BTCUSD_PERP.A", usd=3), history("BTCUSD_PERP.0")]))
+    with pytest.raises(BadQuery, match="convert_to_usd=true"):
+        liqdata.ingest(folder, file)
+    done = liqdata.ingest(folder, file, format="coinalyze_liquidations")
+    assert (done.new, done.files) == (6, {str(file): "coinalyze_liquidations"})
+    with liqdata.open(folder) as market:
+        found = [(row["exchange"], row["long_usd"], row["total_usd"]) for row in market.exchanges("4h")]
+    assert [(name, float(long), float(all)) for name, long, all in found] == [
+        ("binance", 12.75, 24.75), ("bitmex", 3.75, 9.75)
+    ]  # fmt: skip
+    file.write_text(json.dumps([history("BTCUSDT_PERP.Q")]))
+    with pytest.raises(BadQuery, match=r"'BTCUSDT_PERP.Q'; allowed: the exchange of its markets"):
+        liqdata.ingest(folder, file, format="coinalyze_liquidations")
+    done = liqdata.ingest(folder, file, format="coinalyze_liquidations", exchange="okx")
+    assert done.new == 3
