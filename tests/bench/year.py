@@ -89,16 +89,16 @@ def make(folder: Path) -> list[Path]:
     return files
 
 
-def unpack(files: list[Path]) -> tuple[float, int]:
-    """Seconds and bytes of unpacking alone."""
-    begun, size = time.perf_counter(), 0
+def unpack(files: list[Path]) -> tuple[float, float, int]:
+    """Seconds, seconds of CPU, and bytes of unpacking alone."""
+    begun, used, size = time.perf_counter(), time.process_time(), 0
     for path in files:
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
                 size += len(archive.read(archive.namelist()[0]))
         else:
             size += len(gzip.decompress(path.read_bytes()))
-    return time.perf_counter() - begun, size
+    return time.perf_counter() - begun, time.process_time() - used, size
 
 
 def write(folder: Path, archive: Path) -> float:
@@ -140,14 +140,14 @@ def main() -> None:
     archive, copy = base / "archive", base / "copy"
     for old in (archive, copy):
         shutil.rmtree(old, ignore_errors=True)
-    alone, size = unpack(files)
+    alone, cpu, size = unpack(files)
     given = json.dumps([str(archive), *map(str, files)])
     ran = subprocess.run([sys.executable, "-c", CHILD], input=given, capture_output=True, text=True, check=True)
     done = json.loads(ran.stdout)
     disk = write(copy, archive)
     slower = max(alone, disk)
     print(f"{len(files):,} files, {size / 2**20:,.0f} MiB unpacked, {done['new']:,} rows, refused {done['refused']}")
-    print(f"unpacking alone {alone:.1f} s, writing and syncing alone {disk:.1f} s")
+    print(f"unpacking alone {alone:.1f} s ({cpu:.1f} s CPU), writing and syncing alone {disk:.1f} s")
     print(f"ingest {done['seconds']:.1f} s ({done['cpu']:.1f} s CPU): {done['seconds'] / slower:.2f} times the slower")
     print(f"memory {done['mib']:.0f} MiB at most, {done['mib_before']:.0f} MiB after the import of liqdata")
     print(f"this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
