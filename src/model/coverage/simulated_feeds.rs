@@ -97,6 +97,7 @@ mod tests {
         SimulatedFeeds {
             sampled: BTreeMap::from([("binance".to_owned(), Sampling::LatestOrLargest)]),
             gaps: vec![gap("okx", 10, 20), gap("gate", 15, 17), gap("okx", 30, 40)],
+            ..SimulatedFeeds::default()
         }
     }
 
