@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use liqdata::collect::Settings;
-use liqdata::feeds::{
-    Completeness, Control, Instrument, LifeSign, Listing, PriceKind, VENUES, Venue,
-};
+use liqdata::feeds::{Control, Instrument, LifeSign, Listing, PriceKind, VENUES, Venue};
 use liqdata::model::{Millis, Vocabulary};
 
 const PAGE: &str = concat!(
@@ -76,11 +74,7 @@ fn the_tables_of_the_page_agree_with_every_exchange() {
             }
             _ => panic!("{name}: {rows:?}"),
         };
-        let complete = match venue.completeness() {
-            Completeness::Complete => "complete",
-            Completeness::Sampled => "sampled",
-            Completeness::Unknown => "unknown",
-        };
+        let complete = venue.completeness().name();
         assert!(read[3].starts_with(complete), "{name}: {read:?}");
         let listed: Vec<&str> = PriceKind::ALL
             .iter()
