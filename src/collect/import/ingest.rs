@@ -667,6 +667,12 @@ impl Intake<'_> {
             let refused = done.refused.iter().map(|refused| refused.count);
             done.rows = done.new + done.repeated + refused.sum::<u64>();
         }
+        // In the order of the rows, whichever rule found the first fault.
+        done.refused.sort_by_key(|refused| {
+            let (name, line) = refused.place.rsplit_once(':').unwrap_or_default();
+            let file = self.names.iter().position(|(file, _)| file == name);
+            (file, line.parse::<u64>().ok())
+        });
         done
     }
 
