@@ -1,6 +1,6 @@
-//! Queries of stored rows: coverage, gaps, bars, open interest and recorded maps.
+//! Queries of stored rows: coverage, gaps, bars, open interest, recorded maps and account positions.
 
-use crate::contract::{Bars, Coverage, Gaps, Maps, OpenInterest, Switch};
+use crate::contract::{Bars, Coverage, Gaps, Maps, OpenInterest, Positions, Switch};
 use crate::engine::{self, EngineError, View};
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
@@ -192,6 +192,26 @@ impl MarketQuery for Maps {
         most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
         Some(market.maps(self, as_of, most))
+    }
+
+    fn material(&self) -> QueryInputs {
+        QueryInputs::TimeRange
+    }
+}
+
+impl MarketQuery for Positions {
+    /// Tables have no account positions.
+    fn answer(&self, _: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
+        Ok(ExplainedReply::realised(Vec::new()))
+    }
+
+    fn of_market(
+        &self,
+        market: &dyn MarketHistory,
+        as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        Some(market.positions(self.symbol.as_str(), None, as_of))
     }
 
     fn material(&self) -> QueryInputs {
