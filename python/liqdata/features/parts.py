@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
-from liqdata.calls.arguments import time_range
+from liqdata.calls.arguments import relative, time_range
+from liqdata.errors import UnexpectedReply
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from .question import FeatureQuestion
+    from .question import FeatureQuestion, Grid
 
 Reply = tuple[_core.Table, list[str], list[str]]
 
@@ -33,6 +35,7 @@ def requests(asked: FeatureQuestion) -> Generator[dict[str, Any], Reply, Reply]:
         only = {"symbols": asked.symbols[0], "columns": "at,coin", "every": f"{asked.grid.step}ms", **bounds}
         table, _, _ = yield given | only
         instants = table.array("at").astype("int64").tolist()
+        _check(instants, asked.grid)
     most = max(1, (_QUERY - _core.feature_query_length(given)) // _PER_INSTANT)
     tables, units, views = [], set(), set()
     done, size = 0, _FIRST
@@ -48,6 +51,16 @@ def requests(asked: FeatureQuestion) -> Generator[dict[str, Any], Reply, Reply]:
         views.update(of_views)
     opens = asked.opens if asked.columns is None or "bar_open" in asked.columns else None
     return _core.Table.joined_features(tables, opens), sorted(units), sorted(views)
+
+
+def _check(instants: list[int], grid: Grid) -> None:
+    """Refuse the instants of a reply that lacks some, such as one that a proxy cut."""
+    steps = all(after - before == grid.step for before, after in itertools.pairwise(instants))
+    if relative(grid.start) is None and relative(grid.end) is None and grid.start is not None and grid.end is not None:
+        steps = instants == grid.instants(None)
+    if not instants or not steps:
+        msg = f"at: the {len(instants)} instants of the reply are not all of the requested ones"
+        raise UnexpectedReply(msg, path="at")
 
 
 def _parameters(asked: FeatureQuestion) -> dict[str, Any]:

@@ -122,6 +122,10 @@ impl Market {
         for at in [instants.iter().min(), instants.iter().max()] {
             let known_by = at.map(|at| at.back(asked.latency));
             self.check_instant(known_by).map_err(named("at"))?;
+            // What was liquidated after the newest observation is not known, and not zero.
+            if let Some(late) = known_by.filter(|at| *at > self.now() && !self.is_growing()) {
+                return Err(named("at")(Refusal::unknown_yet(late, self.now())));
+            }
         }
         self.check_names(&QueryNames {
             symbols: symbols.to_vec(),
