@@ -1,8 +1,8 @@
 //! Totals of periods where no orders are known.
 //!
-//! A total counts only if no order of its exchange and period can be known: the time is not recorded, and there is no
-//! order in it. A total of all exchanges counts only if this holds for every exchange, and if no exchange has a total of
-//! its own in the period. Of overlapping totals the longest counts. So nothing is counted twice.
+//! A total counts only if no order of its exchange, coin and period is known. A total of all exchanges counts only if this
+//! holds for every exchange, and if no exchange has a total of its own in the period. Of overlapping totals the longest
+//! counts. So nothing is counted twice, and recorded time without an order never hides a known total.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -51,9 +51,10 @@ impl TimelineQuestion {
 }
 
 impl TotalCandidates {
-    /// Selects the totals of the coins of a question in time without recorded orders.
+    /// Selects the totals of the coins of a question. `totals` has also those that begin before the question's range: they
+    /// do not lie within it, but exclude totals of all exchanges.
     #[must_use]
-    pub fn of(asked: &TimelineQuestion, totals: Vec<TotalRow>, recorded: &RecordedRanges) -> Self {
+    pub fn of(asked: &TimelineQuestion, totals: Vec<TotalRow>) -> Self {
         let is_of_coin = |total: &TotalRow| {
             let mut symbols = asked.symbols.iter();
             asked.symbols.is_empty() || symbols.any(|symbol| symbol.coin() == total.symbol)
@@ -79,16 +80,11 @@ impl TotalCandidates {
         let own = &made.own;
         made.rows.retain(|total| {
             let range = total.range();
-            let is_recorded =
-                |name: &String| total.exchange == ALL_EXCHANGES || *name == total.exchange;
-            let mut recorded = recorded.iter().filter(|(name, _)| is_recorded(name));
             let has_own = || {
                 let own = own.get(&total.symbol);
                 total.exchange == ALL_EXCHANGES && own.is_some_and(|own| is_touched(own, range))
             };
-            asked.holds(total)
-                && recorded.all(|(_, ranges)| !is_touched(ranges, range))
-                && !has_own()
+            asked.holds(total) && !has_own()
         });
         made
     }
@@ -203,14 +199,21 @@ mod tests {
 
     #[test]
     fn a_total_counts_once_and_only_where_no_order_is_known() {
-        let recorded = RecordedRanges::from([(
-            "okx".to_owned(),
-            vec![TimeRange::new(Millis(10 * HOUR), Millis(12 * HOUR))],
-        )]);
-        let orders = OrderMinutes::from([(
-            ("binance".to_owned(), "BTC".to_owned()),
-            BTreeSet::from([15 * 60 + 59]),
-        )]);
+        let orders = OrderMinutes::from([
+            (
+                ("binance".to_owned(), "BTC".to_owned()),
+                BTreeSet::from([15 * 60 + 59]),
+            ),
+            (
+                ("okx".to_owned(), "BTC".to_owned()),
+                BTreeSet::from([10 * 60, 11 * 60 + 5]),
+            ),
+            // Orders of other coins say nothing.
+            (
+                ("okx".to_owned(), "ETH".to_owned()),
+                BTreeSet::from([0, 23 * 60]),
+            ),
+        ]);
         let totals = || {
             let mut totals = vec![total("okx", 0, 24, 1000), total("all", 0, 24, 9000)];
             totals.extend((0..24).map(|hour| total("okx", hour, 1, 1)));
@@ -219,7 +222,7 @@ mod tests {
             totals
         };
         let counted = |interval| {
-            let found = TotalCandidates::of(&asked(interval), totals(), &recorded);
+            let found = TotalCandidates::of(&asked(interval), totals());
             let found = found.without(&orders).into_iter();
             let mut found: Vec<(String, i64)> = found
                 .map(|total| (total.exchange, total.timestamp.0 / HOUR))
@@ -241,13 +244,29 @@ mod tests {
     }
 
     #[test]
+    fn a_total_that_begins_before_the_range_excludes_those_of_all_exchanges() {
+        let range = TimelineQuestion {
+            start: Millis(2 * HOUR),
+            ..asked(HOUR)
+        };
+        let totals = vec![
+            total("okx", 0, 4, 1000),
+            total("all", 2, 1, 100),
+            total("all", 4, 1, 100),
+        ];
+        let found = TotalCandidates::of(&range, totals).without(&OrderMinutes::new());
+        let starts: Vec<i64> = found.iter().map(|total| total.timestamp.0 / HOUR).collect();
+        assert_eq!(starts, [4]);
+    }
+
+    #[test]
     fn of_overlapping_totals_the_longest_counts() {
         let totals = vec![
             total("okx", 0, 1, 1),
             total("okx", 0, 24, 2),
             total("all", 3, 1, 3),
         ];
-        let found = TotalCandidates::of(&asked(Millis::DAY), totals, &RecordedRanges::new());
+        let found = TotalCandidates::of(&asked(Millis::DAY), totals);
         let found = found.without(&OrderMinutes::new());
         let usd: Vec<_> = found.iter().map(|total| total.long_usd).collect();
         assert_eq!(usd, [2.into()]);

@@ -11,7 +11,6 @@ use crate::market::source::archive::archive_reader::ArchiveReader;
 use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::archive::bar_series;
 use crate::market::source::archive::cascades::{RecentCascadeCache, of_range};
-use crate::market::source::coverage_source::CoverageSource as _;
 use crate::market::source::history_source::HistorySource;
 use crate::market::source::market_source::MarketSource;
 use crate::market::source::view_source::ViewSource;
@@ -220,16 +219,14 @@ impl HistorySource for ArchiveSource {
         }
         // A long read must not block queries about now.
         let archive = &self.past.archive;
-        let range = TimeRange::new(asked.start, asked.end);
-        let recorded = self.recorded(as_of, range)?;
         let as_of = self.instant(as_of)?;
         let coin = match asked.symbols.as_slice() {
             [one] => Some(one.coin().to_owned()),
             _ => None,
         };
         let filter = Filter {
-            // A rolling window excludes its first instant.
-            start: Some(asked.start.back(1)),
+            // A total is at most a day long; one that begins earlier excludes shorter ones of all exchanges.
+            start: Some(asked.start.back(Millis::DAY)),
             end: Some(asked.end),
             as_of,
             coin,
@@ -239,7 +236,7 @@ impl HistorySource for ArchiveSource {
             exchange: asked.exchange_of_totals().map(str::to_owned),
             ..filter.clone()
         })?;
-        let candidates = TotalCandidates::of(asked, totals.rows, &recorded);
+        let candidates = TotalCandidates::of(asked, totals.rows);
         let mut orders = OrderMinutes::new();
         for range in candidates.ranges() {
             let within = Filter {
