@@ -303,6 +303,8 @@ impl<'a> Conversion<'a> {
                     .map_err(|fault| column_fault(&fault))?
                     .ok_or_else(stopped)?;
                 explain(&mut read.faults, &mut faults);
+                let series = (&*read.columns.timestamp, &*read.columns.interval);
+                self.open_when_written("period", series, &read.places, &mut faults);
                 let (read, _) = without(read, &faults, &skipped, TotalColumns::take);
                 count.rows = TableRows::Totals(read);
             }
@@ -561,25 +563,34 @@ impl<'a> Conversion<'a> {
                 *at = at.back(interval);
             }
         }
-        // The bars of a file end with those that were open when it was written.
-        let last = bars.timestamp.iter().max().copied().unwrap_or_default();
-        for (row, place) in read.places.iter().enumerate() {
-            let at = bars.timestamp.get(row).copied().unwrap_or_default();
-            let interval = bars.interval.get(row).copied().flatten();
-            if let (Some(written), Some(interval)) = (self.written_at, interval)
-                && at <= written
-                && written.max(last) < at.on(interval)
-            {
-                let reason = "the bar was still open when the file was written".to_owned();
-                faults.insert(*place, ("timestamp", reason, at.to_string()));
-            }
-        }
+        let series = (&*bars.timestamp, &*bars.interval);
+        self.open_when_written("bar", series, &read.places, faults);
         if layout.amount == AmountMeaning::Usd {
             bars.volume = volumes.into_iter().collect();
         }
         if !layout.exchanges.is_empty() {
             let found = (bars.exchange.clone(), bars.symbol.clone());
             bars.exchange = self.own_exchanges(&found, &read.places, faults, true);
+        }
+    }
+
+    /// The periods of a file end with those that were open when it was written.
+    fn open_when_written(
+        &self,
+        what: &str,
+        (starts, lengths): (&[Millis], &[Option<i64>]),
+        places: &[usize],
+        faults: &mut BTreeMap<usize, RowReason>,
+    ) {
+        let last = starts.iter().max().copied().unwrap_or_default();
+        for ((place, at), length) in places.iter().zip(starts).zip(lengths) {
+            if let (Some(written), Some(length)) = (self.written_at, length)
+                && *at <= written
+                && written.max(last) < at.on(*length)
+            {
+                let reason = format!("the {what} was still open when the file was written");
+                faults.insert(*place, ("timestamp", reason, at.to_string()));
+            }
         }
     }
 

@@ -19,6 +19,58 @@ fn received_at(totals: &TotalColumns, row: usize) -> Option<Millis> {
     received.filter(|at| *at != NOT_STATED)
 }
 
+/// The codes of the exchange and the symbol of a row, and the length of its period.
+type Series = (u32, u32, i64);
+
+fn series_of(totals: &TotalColumns, row: usize) -> Option<Series> {
+    Some((
+        *totals.exchange.codes().get(row)?,
+        *totals.symbol.codes().get(row)?,
+        totals.interval.get(row).copied().flatten()?,
+    ))
+}
+
+/// The shortest distance between two periods of each series.
+fn distances(totals: &TotalColumns) -> HashMap<Series, i64> {
+    let mut starts: HashMap<Series, Vec<Millis>> = HashMap::new();
+    for (row, at) in totals.timestamp.iter().enumerate() {
+        if let Some(series) = series_of(totals, row) {
+            starts.entry(series).or_default().push(*at);
+        }
+    }
+    let shortest = |mut starts: Vec<Millis>| {
+        starts.sort_unstable();
+        starts.dedup();
+        let distances = starts.windows(2).filter_map(|pair| match pair {
+            [before, after] => after.0.checked_sub(before.0),
+            _ => None,
+        });
+        distances.min()
+    };
+    starts
+        .into_iter()
+        .filter_map(|(series, starts)| Some((series, shortest(starts)?)))
+        .collect()
+}
+
+/// The fault of a row of a series with periods that follow each other sooner than they end.
+fn closer(
+    totals: &TotalColumns,
+    row: usize,
+    distances: &HashMap<Series, i64>,
+) -> Option<(&'static str, String, String)> {
+    let series = series_of(totals, row)?;
+    let distance = distances
+        .get(&series)
+        .filter(|distance| **distance < series.2)?;
+    let reason = "longer than the distance of the periods of the table".to_owned();
+    Some((
+        "interval",
+        reason,
+        format!("{} ms, {distance} ms apart", series.2),
+    ))
+}
+
 impl Judge<'_> {
     /// Returns the accepted periods.
     ///
@@ -70,6 +122,7 @@ impl Judge<'_> {
         } = read;
         let series = (&totals.exchange, &totals.symbol);
         infer_lengths(series, &totals.timestamp, &mut totals.interval);
+        let distances = distances(&totals);
         let contracts = contracts_of(&totals.symbol);
         let exchanges = exchange_names(&totals.exchange);
         let mut unknown = self.exchanges(&totals.exchange);
@@ -95,6 +148,7 @@ impl Judge<'_> {
             let unknown = unknown.map(|why| ("exchange", UNKNOWN_EXCHANGE.to_owned(), why));
             let fault = unknown
                 .or_else(|| self.total(&totals, row, &contracts))
+                .or_else(|| closer(&totals, row, &distances))
                 .or_else(|| self.period(&totals, row))
                 .or_else(|| {
                     let named = contract.other_exchange(exchange);

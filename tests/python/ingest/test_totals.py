@@ -1,6 +1,7 @@
 """Totals of periods in an archive: what answers from them, and that nothing is counted twice."""
 
 import csv
+import os
 import shutil
 import sqlite3
 from decimal import Decimal
@@ -72,21 +73,21 @@ def test_totals_answer_where_no_orders_are_known(folder):
 
 def test_an_order_wins_over_the_total_of_its_exchange_and_period(folder):
     liqdata.ingest(folder, totals=DAY_OF_TOTALS)
-    # Orders of okx cover the hours from 8 to 10; one of binance lies alone in hour -20, and covers an instant.
+    # Orders of okx cover the hours from 8 to 10, without one in hour 9; one of binance lies alone in hour -20.
     liqdata.ingest(folder, orders=[order("okx", 8 * HOUR), order("okx", 11 * HOUR - 1, 5)])
     liqdata.ingest(folder, orders=[order("binance", -20 * HOUR)])
     with liqdata.open(folder) as market:
         found = longs(market, start=START - DAY)
         assert found == {
-            **dict.fromkeys(range(-24, 0), 1000), -20: 1, **dict.fromkeys(range(24), 100), 8: 1, 9: 0, 10: 5
+            **dict.fromkeys(range(-24, 0), 1000), -20: 1, **dict.fromkeys(range(24), 100), 8: 1, 10: 5
         }  # fmt: skip
         # Sums of longer periods count the hours that have no orders.
-        assert longs(market, interval="1d") == {0: 2100 + 40 + 6}
+        assert longs(market, interval="1d") == {0: 2200 + 40 + 6}
         assert {row["exchange"]: row["long_usd"] for row in market.exchanges(start=START, end=START + DAY)} == {
-            "okx": 2113, "bybit": 40
+            "okx": 2213, "bybit": 40
         }  # fmt: skip
         rows = market.history("BTC", interval="1h", by=(), start=START + 8 * HOUR, end=START + 12 * HOUR)
-        assert [row["cnt"] for row in rows] == [1, 0, 1, None]
+        assert [row["cnt"] for row in rows] == [1, None, 1, None]
         coverage = {row["exchange"]: row["completeness"] for row in market.coverage(start=START, end=START + DAY)}
         assert coverage == {"binance": "unknown", "bybit": "totals", "okx": "unknown"}
 
@@ -198,3 +199,33 @@ def test_a_score_reads_totals_where_an_archive_has_no_orders(folder):
         with liqdata.open(folder) as market:
             found = liqdata.score(demo, market, bars=bars)
     assert found.meta["periods"] > 100
+
+
+def test_orders_of_another_coin_hide_no_total(folder):
+    liqdata.ingest(folder, totals=[total("all", hour, 100) for hour in range(24)])
+    liqdata.ingest(folder, orders=[order("okx", HOUR // 2, coin="ETH"), order("okx", 23 * HOUR, coin="ETH")])
+    with liqdata.open(folder) as market:
+        assert longs(market, interval="1d") == {0: 2400}
+        assert longs(market, interval="1d", symbol="ETH") == {0: 2}
+
+
+def test_a_total_that_began_before_the_range_still_hides_those_of_all(folder):
+    rows = [total("okx", 0, 1000, hours=4), *(total("all", hour, 100) for hour in range(6))]
+    liqdata.ingest(folder, totals=rows)
+    with liqdata.open(folder) as market:
+        assert longs(market, start=START + HOUR, end=START + 6 * HOUR) == {4: 100, 5: 100}
+
+
+def test_periods_that_follow_sooner_than_they_end_are_refused(folder):
+    done = liqdata.ingest(folder, totals=[total("okx", hour, 10, hours=24) for hour in range(24)])
+    assert (done.new, done.refused) == (0, {"interval: longer than the distance of the periods of the table": 24})
+    assert "86400000 ms, 3600000 ms apart" in next(iter(done.first.values()))
+
+
+def test_a_period_that_was_open_when_its_file_was_written_is_refused(folder, tmp_path):
+    file = tmp_path / "totals.csv"
+    lines = [f"okx,BTC,{START + hour * HOUR},1h,10,1" for hour in range(4)]
+    file.write_text("\n".join(["exchange,symbol,timestamp,interval,long_usd,short_usd", *lines, ""]))
+    os.utime(file, ns=((START + 3 * HOUR + HOUR // 2) * 10**6,) * 2)
+    done = liqdata.ingest(folder, file)
+    assert (done.new, list(done.refused)) == (3, ["timestamp: the period was still open when the file was written"])
