@@ -26,8 +26,13 @@ CODES = {"A": "binance", "6": "bybit", "0": "bitmex"}
 COLUMNS = {"bars": "timestamp,open,high,low,close,volume", "open_interest": "timestamp,open_interest"}
 """Header of the rows of a reply of an exchange."""
 
+_SECONDS = 10**11
+"""The first number that is no instant in epoch seconds."""
+
+_USD = 10**15
+"""More than any total in USD."""
+
 _LARGEST = 64 << 20  # bytes of a reply
-_CLOSED = {"[": "]", "{": "}"}
 
 
 def converted(path: str, name: str, exchange: str | None, scratch: Callable[[], Path], format: str | None) -> str:
@@ -35,7 +40,8 @@ def converted(path: str, name: str, exchange: str | None, scratch: Callable[[], 
     text = _json(path)
     if text is None:
         return path
-    if '"history"' in text[:400] and (totals := _coinalyze(text)) is not None:
+    is_likely = format == OF_COINALYZE or ('"symbol"' in text[:400] and '"history"' in text[:400])
+    if is_likely and (totals := _coinalyze(text, name, format)) is not None:
         if format != OF_COINALYZE:
             msg = (
                 f"files: {name}: it is Coinalyze's history of liquidations, of which the amounts are USD only if they "
@@ -57,7 +63,7 @@ def converted(path: str, name: str, exchange: str | None, scratch: Callable[[], 
 
 
 def _json(path: str) -> str | None:
-    """The text of a file that is one JSON value; ``None`` for any other file."""
+    """The text of a file that begins as JSON; ``None`` for any other file."""
     file = Path(path)
     try:
         if not 0 < file.stat().st_size <= _LARGEST:
@@ -65,33 +71,49 @@ def _json(path: str) -> str | None:
         with file.open("rb") as opened:
             if opened.read(64).lstrip()[:1] not in {b"[", b"{"}:
                 return None
-        text = file.read_text(encoding="utf-8").strip()
+        return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return None
-    return text if text.endswith(_CLOSED.get(text[:1], "\0")) else None
 
 
-def _coinalyze(text: str) -> list[tuple[str, list[dict[str, Any]]]] | None:
-    """The markets and their periods; ``None`` for another shape."""
+def _read(text: str, name: str) -> Any:
+    """The one JSON value of a text; ``None`` if more follow it.
+
+    Raises
+    ------
+    BadQuery
+        If the text ends within the value.
+    """
     try:
-        markets = json.loads(text, parse_float=Decimal, parse_int=Decimal)
-    except ValueError:
+        return json.loads(text, parse_float=Decimal, parse_int=Decimal)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            return None
+        raise _refused(name, f"it is cut short or damaged ({error}); allowed: the whole reply") from None
+    except (ArithmeticError, RecursionError):  # a number or a depth that no reply has
         return None
+
+
+def _coinalyze(text: str, name: str, format: str | None) -> list[tuple[str, list[dict[str, Any]]]] | None:
+    """The markets and their periods; ``None`` for another shape."""
+    markets = _read(text, name)
     found = []
-    for one in markets if isinstance(markets, list) else [None]:
+    for one in markets if isinstance(markets, list) else [markets]:
         match one:
-            case {"symbol": str() as symbol, "history": [*periods]} if all(
-                isinstance(period, dict) and period.keys() >= {"t", "l", "s"} for period in periods
-            ):
+            case {"symbol": str() as symbol, "history": [*periods]} if all(isinstance(one, dict) for one in periods):
                 found.append((symbol, periods))
+            case {"message": said} | {"error": said} if format == OF_COINALYZE:
+                raise _refused(name, f"Coinalyze refused the request: {said!r}; allowed: its history of liquidations")
             case _:
                 return None
-    return found
+    is_named = format == OF_COINALYZE or any(period.keys() >= {"l", "s"} for _, periods in found for period in periods)
+    return found if found and is_named else None
 
 
 def _summed(markets: list[tuple[str, list[dict[str, Any]]]], name: str, exchange: str | None) -> list[dict[str, str]]:
     """The totals of each exchange and coin, over its markets."""
     sums: dict[tuple[str, str, int], list[Decimal]] = {}
+    seen: dict[str, set[int]] = {}
     for market, periods in markets:
         contract, _, code = market.rpartition(".")
         where = CODES.get(code) or exchange
@@ -101,11 +123,33 @@ def _summed(markets: list[tuple[str, list[dict[str, Any]]]], name: str, exchange
             raise BadQuery(msg, parameter="exchange")
         where = exchange if exchange == "all" else where
         coin = _core.coin(contract.removesuffix("_PERP"))
+        if market in seen:
+            raise _refused(name, f"it has the market {market!r} twice; allowed: each market once")
+        instants = seen.setdefault(market, set())
         for period in periods:
-            both = sums.setdefault((where, coin, int(period["t"]) * 1000), [Decimal(0), Decimal(0)])
-            for side, amount in enumerate((period["l"], period["s"])):
-                both[side] += amount
+            at = int(_cell(period, "t", f"{name}: {market}", "whole epoch seconds", end=_SECONDS, step=1))
+            if at in instants:
+                raise _refused(name, f"the market {market!r} has the instant {at} twice; allowed: each instant once")
+            instants.add(at)
+            both = sums.setdefault((where, coin, at * 1000), [Decimal(0), Decimal(0)])
+            for side, column in enumerate("ls"):
+                both[side] += _cell(period, column, f"{name}: {market} at {at}", "USD from 0 on", end=_USD)
     return [
         {"exchange": where, "symbol": coin, "timestamp": str(at), "long_usd": str(long), "short_usd": str(short)}
         for (where, coin, at), (long, short) in sums.items()
     ]
+
+
+def _cell(
+    period: dict[str, Any], column: str, place: str, allowed: str, *, end: int, step: int | None = None
+) -> Decimal:
+    """A number from 0 on and below an end, a multiple of a step if there is one."""
+    found = period.get(column)
+    if not isinstance(found, Decimal) or not 0 <= found < end or (step is not None and found % step):
+        shown = str(found) if isinstance(found, Decimal) else json.dumps(found, default=str)
+        raise _refused(place, f"{column}: {shown[:80]} is not allowed; allowed: {allowed}, as a number")
+    return found
+
+
+def _refused(name: str, why: str) -> BadQuery:
+    return BadQuery(f"files: {name}: {why}", parameter="files")

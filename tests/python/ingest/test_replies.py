@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 from dumped import MINUTE, START, is_sound
@@ -89,3 +90,32 @@ def test_a_history_of_coinalyze_is_summed_over_the_contracts_of_each_exchange(tm
         liqdata.ingest(folder, file, format="coinalyze_liquidations")
     done = liqdata.ingest(folder, file, format="coinalyze_liquidations", exchange="okx")
     assert done.new == 3
+
+
+ONE = history("BTCUSDT_PERP.A", hours=1)
+
+
+@pytest.mark.parametrize(
+    "body, said",
+    [
+        (json.dumps([ONE, ONE]), "'BTCUSDT_PERP.A' twice; allowed: each market once"),
+        (json.dumps([ONE | {"history": ONE["history"] * 2}]), f"the instant {START // 1000} twice; allowed: each inst"),
+        *(
+            (
+                json.dumps([ONE | {"history": [ONE["history"][0] | {column: value}]}]),
+                f"{column}: {json.dumps(value)} is",
+            )
+            for column, value in (("l", "10"), ("s", None), ("l", float("nan")), ("s", -1), ("t", "x"), ("t", 1.5))
+        ),
+        (json.dumps([ONE])[:-20], "it is cut short"),
+        (json.dumps({"message": "Invalid API key"}), "Coinalyze refused the request: 'Invalid API key'"),
+    ],
+)
+def test_a_history_of_coinalyze_with_a_wrong_value_is_refused_with_its_place(tmp_path, folder, body, said):
+    file = tmp_path / "liquidations.json"
+    file.write_text(body)
+    with pytest.raises(BadQuery, match=re.escape(said)) as refused:
+        liqdata.ingest(folder, file, format="coinalyze_liquidations")
+    assert "liquidations.json" in str(refused.value)
+    assert refused.value.parameter == "files"
+    assert not folder.exists()
