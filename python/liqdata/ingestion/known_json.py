@@ -32,6 +32,7 @@ _SECONDS = 10**11
 _USD = 10**15
 """More than any total in USD."""
 
+_LARGEST_REFUSAL = 4096  # characters
 _LARGEST = 64 << 20  # bytes of a reply
 
 
@@ -40,6 +41,7 @@ def converted(path: str, name: str, exchange: str | None, scratch: Callable[[], 
     text = _json(path)
     if text is None:
         return path
+    _answered(text, name, exchange)
     is_likely = format == OF_COINALYZE or ('"symbol"' in text[:400] and '"history"' in text[:400])
     if is_likely and (totals := _coinalyze(text, name, format)) is not None:
         if format != OF_COINALYZE:
@@ -92,6 +94,32 @@ def _read(text: str, name: str) -> Any:
         raise _refused(name, f"it is cut short or damaged ({error}); allowed: the whole reply") from None
     except (ArithmeticError, RecursionError):  # a number or a depth that no reply has
         return None
+
+
+def _answered(text: str, name: str, exchange: str | None) -> dict[str, Any]:
+    """A reply of Bybit or OKX in which the exchange answers; empty for any other text.
+
+    Raises
+    ------
+    BadQuery
+        If the exchange, or another service with such replies, refused the request, or if the reply is cut short.
+    """
+    both = text[:400] + text[-400:]
+    is_likely = '"retCode"' in both or ('"code"' in both and (exchange == "okx" or len(text) < _LARGEST_REFUSAL))
+    if text[:1] != "{" or not (is_likely or (exchange == "bybit" and '"result"' in both)):
+        return {}
+    reply = _read(text, name)
+    match reply:
+        case {"retCode": code, "retMsg": said}:
+            pass
+        case {"code": str() | Decimal() as code, "msg": said} if exchange == "okx" or not reply.get("data"):
+            pass
+        case _:
+            return reply or {}
+    if str(code).strip("0"):
+        who = "bybit" if "retCode" in reply else exchange or "the service"
+        raise _refused(name, f"{who} refused the request with code {code}: {said!r}; allowed: a reply with rows")
+    return reply
 
 
 def _coinalyze(text: str, name: str, format: str | None) -> list[tuple[str, list[dict[str, Any]]]] | None:

@@ -119,3 +119,28 @@ def test_a_history_of_coinalyze_with_a_wrong_value_is_refused_with_its_place(tmp
     assert "liquidations.json" in str(refused.value)
     assert refused.value.parameter == "files"
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    "exchange, body, said",
+    [
+        ("okx", {"code": "51000", "msg": "Parameter bar error", "data": []}, "okx refused the request with code 51000"),
+        (
+            None,
+            {"code": "51000", "msg": "Parameter bar error", "data": []},
+            "the service refused the request with code",
+        ),
+        ("okx", BARS["okx"] | {"code": "50011", "msg": "Too Many Requests"}, "code 50011: 'Too Many Requests'"),
+        ("bybit", BARS["bybit"] | {"retCode": 10006, "retMsg": "Too many visits!"}, "code 10006: 'Too many visits!'"),
+        ("bybit", json.dumps(READINGS["bybit"])[:-30], "it is cut short"),
+        ("okx", json.dumps(BARS["okx"])[:-30], "it is cut short"),
+    ],
+)
+def test_a_reply_in_which_an_exchange_refuses_the_request_or_without_its_end_is_refused(
+    tmp_path, folder, exchange, body, said
+):
+    file = tmp_path / "BTC-USDT-SWAP-1m.json"
+    file.write_text(body if isinstance(body, str) else json.dumps(body))
+    with pytest.raises(BadQuery, match=re.escape(said)):
+        liqdata.ingest(folder, file, exchange=exchange)
+    assert not folder.exists()
