@@ -69,6 +69,41 @@ def test_the_bar_that_was_open_when_a_reply_was_saved_is_left_out(tmp_path, fold
     assert (done.new, list(done.refused)) == (2, ["timestamp: the bar was still open when the file was written"])
 
 
+@pytest.mark.parametrize(
+    "name, more, said",
+    [
+        ("ETHUSDT-1m", {}, "its symbol is 'BTCUSDT', which its name does not say"),
+        ("BTC_USD-1m", {}, "its symbol is 'BTCUSDT', which its name does not say"),
+        ("BTCUSDT-26DEC25-1m", {}, "its symbol is 'BTCUSDT', which its name does not say"),
+        ("BTC-1m", {"symbol": "BTCUSDT-26DEC25"}, "its symbol is 'BTCUSDT-26DEC25', which its name does not say"),
+        ("BTCUSDT-1m", {"category": "spot"}, "category: 'spot' is not allowed; allowed: linear or inverse"),
+    ],
+)
+def test_a_reply_of_another_market_than_its_name_is_refused(tmp_path, folder, name, more, said):
+    file = tmp_path / f"{name}.json"
+    file.write_text(json.dumps(BARS["bybit"] | {"result": BARS["bybit"]["result"] | more}))
+    with pytest.raises(BadQuery, match=re.escape(said)):
+        liqdata.ingest(folder, file, exchange="bybit")
+    assert not folder.exists()
+
+
+def test_the_bar_that_was_open_when_bybit_answered_is_left_out(tmp_path, folder):
+    file = tmp_path / "btc_1m.json"
+    file.write_text(json.dumps(BARS["bybit"] | {"time": START + 2 * MINUTE + 1}))
+    done = liqdata.ingest(folder, file, exchange="bybit")
+    assert (done.new, list(done.refused)) == (2, ["timestamp: the bar was still open when the file was written"])
+    for time, said in ((START + 1, f"before its bar of {START + 2 * MINUTE}"), ("7", "time: 7 is not allowed")):
+        file.write_text(json.dumps(BARS["bybit"] | {"time": time}))
+        with pytest.raises(BadQuery, match=said):
+            liqdata.ingest(folder, file, exchange="bybit")
+    file = file.rename(tmp_path / "reply-1m.json")
+    file.write_text(json.dumps(BARS["bybit"]))
+    with liqdata.read(file, exchange="bybit", symbol="BTCUSDT") as market:
+        assert len(market.bars("BTC")) == 3
+    with pytest.raises(BadQuery, match="its name does not say"):
+        liqdata.read(file, exchange="bybit", symbol="ETH")
+
+
 def history(market, *, hours=3, usd=1.25):
     return {"symbol": market, "history": [{"t": (START + n * HOUR) // 1000, "l": usd, "s": 2} for n in range(hours)]}
 
