@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 _MINUTE = 60_000
 _MOST = 5_000_000  # instants
-_SPANS = 'whole minutes, such as "1h", a timedelta, or milliseconds'
+_LONGEST = 700_000 * 1440 * _MINUTE
+_MILLISECOND = timedelta(milliseconds=1)
+_SPANS = 'whole minutes up to 700000 days, such as "1h", a timedelta, or milliseconds'
+_DELAYS = 'whole milliseconds from 0 to 700000 days, such as "5m", a timedelta, or milliseconds'
 _MOVES = "percentages above 0 and below 100"
 
 
@@ -89,12 +92,14 @@ def question(given: Mapping[str, Any]) -> FeatureQuestion:
     """Check the arguments of ``features``."""
     names = many(given["symbols"])
     names = [given["symbols"]] if names is None else names
-    if not names or not all(isinstance(name, str) and "," not in name for name in names):
+    if not names or not all(isinstance(name, str) and name.strip() and "," not in name for name in names):
         _refuse("symbols", given["symbols"], 'a coin such as "BTC", or several')
     instants, grid, opens = _instants(given["at"], given["start"], given["end"])
     _core.question("liqmap", symbol=names[0], range=given["range"], exchange=given["exchange"])
     windows = [_named(window, "windows") for window in _several(given["windows"])]
     moves = [_move(move) for move in _several(given["within"])]
+    if len({_core.coin(name) for name in names}) < len(names):
+        _refuse("symbols", given["symbols"], "each coin once")
     for parameter, values in (("windows", [name for name, _ in windows]), ("within", moves)):
         if len(set(values)) < len(values):
             _refuse(parameter, given[parameter], "different values")
@@ -136,14 +141,15 @@ def _several(value: Any) -> list[Any]:
 
 
 def _milliseconds(value: Any) -> int | None:
-    """The milliseconds of a duration; ``None`` for anything else."""
+    """The whole milliseconds of a duration; ``None`` for anything else."""
+    found: int | None = None
     if isinstance(value, str):
-        return _core.span(value)
-    if isinstance(value, timedelta) or hasattr(value, "total_seconds"):
-        return round(float(value.total_seconds()) * 1000)
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        return None
-    return int(value)
+        found = _core.span(value)
+    elif isinstance(value, timedelta):
+        found = None if value % _MILLISECOND else value // _MILLISECOND
+    elif not isinstance(value, bool) and hasattr(value, "__index__"):
+        found = int(value)
+    return None if found is None or abs(found) > _LONGEST else found
 
 
 def _named(window: Any, parameter: str) -> tuple[str, int]:
@@ -166,7 +172,7 @@ def _move(percent: Any) -> float:
     """A move of the price in percent."""
     try:
         found = float(percent)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = 0.0
     if isinstance(percent, bool | str) or not 0 < found < 100:  # noqa: PLR2004 - percent
         _refuse("within", percent, _MOVES)
@@ -177,7 +183,7 @@ def latency_of(latency: Any) -> int:
     """The milliseconds of a duration that is not negative."""
     found = _milliseconds(latency)
     if found is None or found < 0:
-        _refuse("latency", latency, 'a duration from 0 on, such as "5m", a timedelta, or milliseconds')
+        _refuse("latency", latency, _DELAYS)
     return found
 
 

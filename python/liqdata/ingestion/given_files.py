@@ -62,12 +62,13 @@ def open_given(
     path: str | None = None,
     is_sized: bool = False,
     format: str | None = None,
+    symbol: str | None = None,
 ) -> GivenFile:
     """Detect the content of a file, and unpack or convert it if needed.
 
-    Copies are removed when ``scratch`` closes. ``exchange`` and ``format`` are those that the caller names,
-    ``is_sized`` says whether the caller gives the size of contracts, and ``path`` where the file is, by default under
-    its name.
+    Copies are removed when ``scratch`` closes. ``exchange``, ``format`` and ``symbol`` are those that the caller
+    names, ``is_sized`` says whether the caller gives the size of contracts, and ``path`` where the file is, by default
+    under its name.
     """
     path = path or name
     if name == STANDARD_INPUT:
@@ -89,7 +90,7 @@ def open_given(
     if content == "parquet":
         path = converted(path, name, exchange, lambda: _scratch(scratch), is_sized=is_sized)
     elif content in {"text", "other"}:
-        path = known_json.converted(path, name, exchange, lambda: _scratch(scratch), format)
+        path = known_json.converted(path, name, exchange, lambda: _scratch(scratch), format=format, symbol=symbol)
     return GivenFile(name, path)
 
 

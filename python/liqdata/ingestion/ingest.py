@@ -10,6 +10,7 @@ import pickle
 import secrets
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -274,10 +275,10 @@ class _Work:
         if not left:
             return
         with contextlib.ExitStack() as scratch:
-            is_sized = options.sizes is not None
-            given = [
-                open_given(path, scratch, options.exchange, is_sized=is_sized, format=options.format) for path in left
-            ]
+            open_one = partial(
+                open_given, is_sized=options.sizes is not None, format=options.format, symbol=options.symbol
+            )
+            given = [open_one(path, scratch, options.exchange) for path in left]
 
             def finish(file: str, outcome: dict[str, Any]) -> None:
                 facts = {"contracts": outcome["contracts"], "ingest": options.id, "stored": outcome["stored"]}
