@@ -183,7 +183,7 @@ def test_a_missing_recording_is_refused_with_the_available_ones(url):
     assert refused(f"{url}/api/liq-heatmap?symbol=ETH&source=positions")[0] == 400
     with liqdata.Client(url) as client, pytest.raises(liqdata.Refused, match="no recorded liqmap ETH 7d"):
         client.liqmap("ETH", "7d", source="coinglass")
-    with liqdata.serve(liqdata.demo()) as server:
+    with liqdata.serve(liqdata.Market(bars=liqdata.demo().bars("BTC"))) as server:
         _, error = refused(f"{server.url}/api/liq-heatmap?source=coinglass")
         assert error["allowed"].endswith("; nothing is recorded in this market")
 

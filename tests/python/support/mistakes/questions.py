@@ -3,6 +3,7 @@
 MISTAKES = {
     "the ten questions: ranges, models, symbols, counts": [
         ("liqdata.fetch('archive', coins=[], start='-1y')", "BadQuery", "coins", "a coin, a pair or several"),
+        ("liqdata.league(ARCHIVE, NEW, range='2h')", "BadQuery", "range", '"12h"'),
         ("liqdata.fit_shares(market, by='day')", "BadQuery", "by", "exchange"),
         ('market.coins(range="2h")', "BadQuery", "range", '"1M", "30d", "3M", "6M" or "1y"'),
         ('market.coins(range="24H")', "BadQuery", "range", '"1M", "30d", "3M", "6M" or "1y"'),
