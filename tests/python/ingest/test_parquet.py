@@ -21,8 +21,9 @@ pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 STATUS = Path("/proc/self/status")
-# Allowed growth beyond one batch of either file; 600,000 rows in memory would take 130 MiB more.
-MOST_GROWTH = 96 << 20  # bytes; whole, the longer file would be above 150 MiB more, and a slow disk lets some parts wait
+# Allowed growth beyond one batch of either file; 600,000 rows in memory would take 130 MiB more. Some parts wait for a
+# slow disk.
+MOST_GROWTH = 96 << 20
 LONG_TEXT = 1_000
 
 CHILD = """
