@@ -37,6 +37,14 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: first.get(item.path.stem, len(SLOW)))
 
 
+@pytest.fixture(autouse=True)
+def no_figures_left():
+    """Close the figures of a test, or pyplot warns in whichever test opens the 21st of a process."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 @pytest.fixture(scope="session")
 def market():
     """One simulated market for all tests; nothing ever changes it."""
