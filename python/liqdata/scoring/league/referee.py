@@ -212,7 +212,7 @@ def _names(coins: Any) -> list[str]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no NaN: None stands for it."""
+    """JSON has no NaN: it is None there."""
     if isinstance(value, dict):
         return {name: _finite(cell) for name, cell in value.items()}
     return [_finite(cell) for cell in value] if isinstance(value, list) else finite(value)
