@@ -9,7 +9,7 @@ use liqdata::archive::{
 };
 use liqdata::model::Millis;
 
-use crate::archive::folder::{Disk, files};
+use crate::archive::folder::{Disk, files, give_back};
 use crate::archive::maps::{map, of_maps};
 use crate::archive::rows::{START, all_orders, journaled, of_orders, order, sorted};
 
@@ -42,7 +42,7 @@ fn a_full_disk_loses_nothing_acknowledged_and_writing_resumes_with_space() {
     assert_eq!(all_orders(&writer), stored);
     assert_eq!(all_orders(&Archive::read(disk.archive()).unwrap()), stored);
 
-    fs::remove_file(&ballast).unwrap();
+    give_back(&ballast);
     writer.append(&of_orders(refused.clone())).unwrap();
     stored.extend(refused);
     let stored = sorted(stored);
@@ -70,7 +70,7 @@ fn a_compaction_on_a_full_disk_leaves_the_rows_in_the_journal() {
     assert_eq!(all_orders(&writer), rows);
     assert_eq!(journaled(&disk.archive()), 2000);
     assert!(files(&disk.archive(), "parquet").is_empty());
-    fs::remove_file(&ballast).unwrap();
+    give_back(&ballast);
     assert_eq!(writer.compact(Millis(i64::MAX)).unwrap().rows, 2000);
     assert_eq!(all_orders(&writer), rows);
     assert!(writer.verify().unwrap().unlisted.is_empty());
@@ -207,7 +207,7 @@ fn maps_are_dropped_at_once_while_orders_wait_for_a_full_disk() {
         ..of_orders(rows(1).collect())
     };
     let both = inbox.send_blocking(both).unwrap();
-    std::fs::remove_file(&ballast).unwrap();
+    give_back(&ballast);
     assert_eq!(waiting.wait().unwrap().orders, 200);
     let committed = both.wait().unwrap();
     assert_eq!((committed.orders, committed.maps), (200, 1));
@@ -260,7 +260,7 @@ fn a_reader_that_was_opened_on_a_full_disk_sees_later_rows() {
     // Without space there is no shared memory, with which connections tell each other of commits.
     let reader = Archive::read(disk.archive()).unwrap();
     assert_eq!(all_orders(&reader).len(), 1);
-    fs::remove_file(&ballast).unwrap();
+    give_back(&ballast);
     for key in 2..4 {
         add(&disk, key);
         let orders = usize::try_from(key).unwrap();

@@ -105,6 +105,13 @@ impl Drop for Disk {
     }
 }
 
+/// Removes `file`, and its blocks at once: a process that another test begins has it open until it is another program, and
+/// would hold them.
+pub(crate) fn give_back(file: &Path) {
+    fs::write(file, []).unwrap();
+    fs::remove_file(file).unwrap();
+}
+
 /// Every file below `folder` with the ending `ending`, or with any where that is empty, in order.
 pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
