@@ -12,7 +12,7 @@ import pytest
 import liqdata
 from liqdata.errors import ArchiveError, BadQuery
 
-KILLS = 60 if os.environ.get("LIQDATA_SOAK") else 4
+KILLS = 60 if os.environ.get("LIQDATA_SOAK") else 2
 START = 1_704_153_600_000  # 2024-01-02
 ORDERS = 360_000
 MINUTES = 60_000
