@@ -1,5 +1,8 @@
 """A map is judged by every position of an exchange: a census in the layout of its publisher."""
 
+import importlib
+from pathlib import Path
+
 import census
 import numpy as np
 import pandas as pd
@@ -8,6 +11,7 @@ import samples
 
 import liqdata
 
+ROOT = Path(__file__).parents[3]
 COINS = ("BTC", "ETH")
 SIDES = ("LONG", "SHORT")
 
@@ -109,3 +113,19 @@ def test_the_published_positions_of_a_simulated_exchange_are_its_truth():
     named = given | {"exchange": ["bitget"] * len(seen)}
     with pytest.raises(liqdata.BadQuery, match="no row has the exchange 'bybit'"):
         liqdata.score_truth(demo, positions=named, symbols="BTC", exchange="bybit")
+
+
+def test_the_scorecard_has_a_section_of_a_census(tmp_path, tables, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tests" / "scorecard")
+    page, whole_exchange = (importlib.import_module(name) for name in ("page", "whole_exchange"))
+    assert page.without_census() in (ROOT / "docs" / "explanation" / "scorecard.md").read_text(encoding="utf-8")
+    file = census.of_simulated(tmp_path, samples.simulated(), COINS)
+    found, meta = whole_exchange.scored(file, tables["bars"], tables["open_interest"])
+    lines = page.census(found, meta).splitlines()
+    assert "all open positions on Hyperliquid at 2026-06-01 00:00 UTC" in lines[2]
+    rows = [line.split(" | ")[:5] for line in lines if line.startswith(("| BTC", "| ETH"))]
+    true = samples.simulated().true_positions("BTC")
+    longs = f"{sum(true['side'] == 'LONG'):,}"
+    assert rows[0][:4] == ["| BTC, long", longs, longs, "0.0"]
+    assert 0.5 < float(rows[0][4]) < 1
+    assert len(rows) == 4
