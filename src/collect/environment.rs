@@ -31,6 +31,13 @@ pub trait Environment: Dial {
     ///
     /// The reason why there is no reply.
     fn get(&self, url: &Url) -> BoxFuture<'static, Result<HttpReply, String>>;
+
+    /// The reply to a POST request for `url` with this body.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is no reply.
+    fn post(&self, url: &Url, body: String) -> BoxFuture<'static, Result<HttpReply, String>>;
 }
 
 /// The test environment; `None` selects the clock and the network of this machine.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use reqwest::StatusCode;
-use reqwest::header::HeaderMap;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use tokio::time::Instant;
 use url::Url;
 
@@ -155,7 +155,7 @@ impl HttpClients {
     /// # Errors
     ///
     /// The error of the TLS setup, for an `https` URL.
-    pub(crate) fn client(&self, url: &Url) -> Result<&reqwest::Client, String> {
+    fn client(&self, url: &Url) -> Result<&reqwest::Client, String> {
         match self.connector.tls() {
             Err(error) if url.scheme() == "https" => Err(format!("TLS: {error}")),
             _ if is_loopback(url) => Ok(&self.loopback),
@@ -179,8 +179,33 @@ impl HttpClients {
         }
         let sent = self.client(&url)?.get(url).send().await;
         let reply = sent.map_err(|error| full(&error))?;
+        on_headers(reply.headers(), started.elapsed());
+        Self::read(reply).await
+    }
+
+    /// Posts `body`, as JSON, to `url`.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is no reply, as text.
+    pub(crate) async fn post(
+        &self,
+        url: Url,
+        body: String,
+        patience: Duration,
+    ) -> Result<HttpReply, String> {
+        if let Some(environment) = &self.environment {
+            let reply = tokio::time::timeout(patience, environment.post(&url, body)).await;
+            return reply.map_err(|_| "no reply in time".to_owned())?;
+        }
+        let request = self.client(&url)?.post(url);
+        let request = request.header(CONTENT_TYPE, "application/json").body(body);
+        let reply = request.send().await.map_err(|error| full(&error))?;
+        Self::read(reply).await
+    }
+
+    async fn read(reply: reqwest::Response) -> Result<HttpReply, String> {
         let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
-        on_headers(&headers, started.elapsed());
         let mut body = Vec::new();
         let mut chunks = reply.bytes_stream();
         while let Some(chunk) = chunks.next().await {

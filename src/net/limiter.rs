@@ -11,6 +11,8 @@ use tokio::time::{Instant, sleep_until};
 
 /// Maximum delay of a wake-up that does not lower the rate. Tokio's timer has a resolution of one millisecond.
 const CATCH_UP: Duration = Duration::from_millis(5);
+/// Usual share of a window's weight that is granted without delay.
+const QUARTER: f64 = 0.25;
 
 /// Limits the rate of requests.
 ///
@@ -35,7 +37,12 @@ impl Limiter {
     ///
     /// A quarter of that weight is granted without delay; the remaining weight is granted evenly over time.
     pub(crate) fn in_window(most: u32, per: Duration) -> Self {
-        Self(Mutex::new(Allowance::of_window(most, per)))
+        Self::in_window_with_burst(most, per, QUARTER)
+    }
+
+    /// Allows a total weight of `most` in any time window of length `per`, with another share without delay, 0 to 1.
+    pub(crate) fn in_window_with_burst(most: u32, per: Duration, burst: f64) -> Self {
+        Self(Mutex::new(Allowance::of_window(most, per, burst)))
     }
 
     /// Waits until a request of this weight may be sent, and returns the waiting time.
@@ -66,9 +73,9 @@ struct Allowance {
 }
 
 impl Allowance {
-    fn of_window(most: u32, per: Duration) -> Self {
-        let each = per.mul_f64(4.0 / 3.0) / most.max(1);
-        let slack = each * (most / 4).saturating_sub(1);
+    fn of_window(most: u32, per: Duration, burst: f64) -> Self {
+        let each = per.div_f64(1.0 - burst) / most.max(1);
+        let slack = each.mul_f64((f64::from(most) * burst).floor().max(1.0) - 1.0);
         Self {
             each,
             slack,
@@ -142,7 +149,7 @@ mod tests {
     /// Send times, from the start, of requests of these weights that all arrive at the start.
     fn turns(most: u32, per: Duration, weights: &[u32]) -> Vec<Duration> {
         let start = Instant::now();
-        let mut allowance = Allowance::of_window(most, per);
+        let mut allowance = Allowance::of_window(most, per, QUARTER);
         let mut now = start;
         let mut go = |weight: &u32| {
             now = now.max(allowance.due(*weight, start));

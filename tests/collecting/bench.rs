@@ -13,6 +13,7 @@ use liqdata::collect::{
 use liqdata::model::Millis;
 use tokio::time::{Instant, sleep};
 
+use crate::doubles::hyperliquid::Hyperliquid;
 use crate::doubles::{Clock, Exchange, Setup, Truth, dialect};
 use crate::harness::run::Process;
 use crate::harness::virtual_environment::{Globe, Venues, true_clock};
@@ -95,6 +96,8 @@ pub(crate) struct Doubles {
     exchanges: Venues,
     /// The virtual clock; `None` on loopback.
     clock: Option<Clock>,
+    /// The exchange of which accounts are polled, in memory.
+    pub(crate) accounts: Option<Arc<Hyperliquid>>,
 }
 
 impl Doubles {
@@ -117,6 +120,7 @@ impl Doubles {
         Self {
             exchanges: Arc::new(venues.iter().map(open).collect()),
             clock: Some(clock),
+            accounts: None,
         }
     }
 
@@ -129,6 +133,7 @@ impl Doubles {
         Self {
             exchanges: Arc::new(exchanges),
             clock: None,
+            accounts: None,
         }
     }
 
@@ -176,7 +181,8 @@ impl Doubles {
     fn process(&self, archive: &Path, plan: &CollectPlan, clock: &Clock) -> Process {
         let no_lag = |venue: &&'static str| (*venue, Arc::default());
         let lags = Arc::new(self.exchanges.keys().map(no_lag).collect());
-        let globe = Globe::new(Arc::clone(clock), Arc::clone(&self.exchanges), lags, 0);
+        let mut globe = Globe::new(Arc::clone(clock), Arc::clone(&self.exchanges), lags, 0);
+        globe.accounts.clone_from(&self.accounts);
         let commit = Duration::from_secs_f64(plan.settings.pace.commit);
         Process::start(archive, globe, plan, commit)
     }

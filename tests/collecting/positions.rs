@@ -1,9 +1,13 @@
 //! Positions of single accounts: discovery, polling rounds, snapshots.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use liqdata::archive::{Archive, PositionRow};
-use liqdata::collect::{PositionsStatus, Status};
+use liqdata::collect::{Positions, PositionsStatus, Settings, Status};
 use liqdata::model::Side;
 use rust_decimal::Decimal;
+use tokio::time::Instant;
 
 use crate::bench::{Collecting, Doubles, Folder, quick};
 use crate::doubles::hyperliquid::{Hyperliquid, position};
@@ -112,7 +116,7 @@ async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_i
 }
 
 /// Settings of a collector that requests the trading accounts round after round.
-fn looking(venue: &Hyperliquid, coins: &[&str]) -> liqdata::collect::Settings {
+fn looking(venue: &Hyperliquid, coins: &[&str]) -> Settings {
     let mut settings = quick();
     settings.coins = coins.iter().map(|coin| (*coin).to_owned()).collect();
     settings.positions.socket = venue.socket();
@@ -228,4 +232,102 @@ async fn only_positions_of_selected_coins_are_stored_and_no_share_exceeds_the_op
     assert_eq!(rows.len(), 2);
     assert!(rows.iter().all(|row| row.seen_share.is_none()), "{rows:?}");
     assert_eq!(last(&folder.archive(), "ETH"), []);
+}
+
+/// Number of accounts with a liquidation price far from the price.
+const FAR: usize = 300;
+/// Weight of the requests in a minute.
+const BUDGET: u32 = 120;
+/// Maximum time between two polls of a near account: a minute, and a request for the open interest, which waits for a
+/// sixth of the budget.
+const LATEST: Duration = Duration::from_secs(85);
+
+#[tokio::test(start_paused = true)]
+async fn near_accounts_are_polled_each_minute_and_the_others_in_turn_within_the_budget() {
+    let (folder, mut doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
+    let venue = Arc::new(Hyperliquid::in_memory());
+    doubles.accounts = Some(Arc::clone(&venue));
+    venue.lists("BTC", "10000");
+    // Liquidation prices 1, 2, 3 and 15 % from the price, and 16 % and more.
+    let near = ["0x03", "0x01", "0x02", "0x04"];
+    for (account, price) in near.into_iter().zip(["101", "98", "97", "115"]) {
+        let size = if price.starts_with('9') { "1" } else { "-1" };
+        venue.holds(account, vec![position("BTC", size, Some(price), "100")]);
+    }
+    let far: Vec<String> = (0..FAR).map(|number| format!("0x1{number:03}")).collect();
+    for account in &far {
+        venue.holds(account, vec![position("BTC", "1", Some("84"), "100")]);
+    }
+    let settings = Settings {
+        coins: vec!["BTC".to_owned()],
+        history_days: 0,
+        positions: Positions {
+            socket: venue.socket(),
+            rest: venue.rest(),
+            every: 300.0,
+            weight: BUDGET,
+            ..Positions::default()
+        },
+        ..Settings::default()
+    };
+    let mut plan = doubles.plan(settings);
+    plan.positions = true;
+    let collecting = doubles.collect(&folder.archive(), &plan);
+    until_subscribed(&collecting).await;
+    let all: Vec<&str> = near
+        .into_iter()
+        .chain(far.iter().map(String::as_str))
+        .collect();
+    for pair in all.chunks(2) {
+        venue.trades("BTC", pair[0], pair[1]);
+    }
+    collecting
+        .until("two snapshots", |status| of(status).snapshots == 2)
+        .await;
+    let requests = venue.requests();
+    collecting.stop().await;
+
+    // No minute has more than the budget.
+    for (place, (start, ..)) in requests.iter().enumerate() {
+        let minute = requests[place..].iter();
+        let minute = minute.take_while(|(at, ..)| *at < *start + Duration::from_mins(1));
+        let weight: u32 = minute.map(|(_, weight, _)| weight).sum();
+        assert!(weight <= BUDGET, "{weight} from request {place}");
+    }
+    // Once they are known, the near accounts follow each other, nearest first, about once a minute.
+    let polls: Vec<(Instant, &str)> = requests
+        .iter()
+        .filter_map(|(at, _, account)| Some((*at, account.as_deref()?)))
+        .collect();
+    let firsts: Vec<usize> = (0..polls.len())
+        .filter(|place| polls[*place].1 == near[0])
+        .collect();
+    assert!(firsts.len() > 9, "{firsts:?}");
+    for pair in firsts[1..].windows(2) {
+        let turn: Vec<&str> = polls[pair[0]..][..4].iter().map(|poll| poll.1).collect();
+        assert_eq!(turn, near);
+        let apart = polls[pair[1]].0 - polls[pair[0]].0;
+        assert!(apart <= LATEST, "{apart:?}");
+    }
+    // The others are polled in turn: a round is too short for all, and the next one goes on with the rest.
+    let others: Vec<&str> = (polls.iter().map(|poll| poll.1))
+        .filter(|account| !near.contains(account))
+        .collect();
+    assert!(others.len() > FAR, "{}", others.len());
+    for (place, account) in others.iter().enumerate() {
+        assert_eq!(*account, far[place % FAR]);
+    }
+    // The last snapshot has every account, and the near ones as of the last minute.
+    let rows = last(&folder.archive(), "BTC");
+    assert_eq!(rows.len(), all.len());
+    for row in rows {
+        let age = row.timestamp.0 - row.observed_at.0;
+        let age = Duration::from_millis(age.try_into().unwrap());
+        let most = if near.contains(&row.account.as_str()) {
+            LATEST
+        } else {
+            Duration::from_mins(10)
+        };
+        assert!(age <= most, "{age:?}");
+    }
 }

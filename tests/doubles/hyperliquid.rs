@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_tungstenite::accept_async;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -23,10 +24,13 @@ struct Inner {
     refusals: VecDeque<(u16, &'static str)>,
     /// Whether no account can be looked at.
     is_broken: bool,
-    requests: Vec<Value>,
+    requests: Vec<(Instant, Value)>,
     subscribed: Vec<String>,
     strange: Vec<String>,
 }
+
+/// Its host in memory, before `.invalid`.
+pub const HOST: &str = "hyperliquid";
 
 /// The double; it ends where it is dropped.
 #[derive(Debug)]
@@ -34,12 +38,13 @@ pub struct Hyperliquid {
     address: String,
     inner: Arc<Mutex<Inner>>,
     tape: broadcast::Sender<String>,
-    task: JoinHandle<()>,
+    /// Accepts connections on loopback.
+    task: Option<JoinHandle<()>>,
 }
 
 impl Drop for Hyperliquid {
     fn drop(&mut self) {
-        self.task.abort();
+        self.task.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -59,8 +64,32 @@ impl Hyperliquid {
             address,
             inner,
             tape,
-            task,
+            task: Some(task),
         }
+    }
+
+    /// A double without a network, for a paused clock.
+    pub fn in_memory() -> Self {
+        Self {
+            address: format!("{HOST}.invalid"),
+            inner: Arc::default(),
+            tape: broadcast::channel(1000).0,
+            task: None,
+        }
+    }
+
+    /// Opens a socket in memory.
+    pub fn connect(&self) -> DuplexStream {
+        let (near, far) = tokio::io::duplex(1 << 20);
+        let (inner, tape) = (Arc::clone(&self.inner), self.tape.subscribe());
+        tokio::spawn(spoken(far, inner, tape));
+        near
+    }
+
+    /// The status and the body of the answer to a request.
+    pub fn ask(&self, body: &str) -> (u16, String) {
+        answer(body, &mut self.inner.lock().unwrap())
+            .unwrap_or_else(|(status, _)| (status, String::new()))
     }
 
     pub fn socket(&self) -> String {
@@ -117,8 +146,23 @@ impl Hyperliquid {
     /// The requested accounts, in order.
     pub fn requested_accounts(&self) -> Vec<String> {
         let inner = self.inner.lock().unwrap();
-        let users = inner.requests.iter().filter_map(|one| one["user"].as_str());
+        let users = inner
+            .requests
+            .iter()
+            .filter_map(|(_, one)| one["user"].as_str());
         users.map(str::to_owned).collect()
+    }
+
+    /// The requests in order: when each came, its weight, and its account.
+    pub fn requests(&self) -> Vec<(Instant, u32, Option<String>)> {
+        let inner = self.inner.lock().unwrap();
+        let requests = inner.requests.iter();
+        requests
+            .map(|(at, one)| match one["user"].as_str() {
+                Some(user) => (*at, 2, Some(user.to_owned())),
+                None => (*at, 20, None),
+            })
+            .collect()
     }
 
     /// The messages it does not know.
@@ -149,7 +193,7 @@ async fn served(stream: TcpStream, inner: Arc<Mutex<Inner>>, tape: broadcast::Re
 }
 
 async fn spoken(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     inner: Arc<Mutex<Inner>>,
     mut tape: broadcast::Receiver<String>,
 ) {
@@ -230,10 +274,21 @@ async fn answered(mut stream: TcpStream, inner: &Mutex<Inner>) {
 }
 
 fn reply(body: &str, inner: &mut Inner) -> String {
+    match answer(body, inner) {
+        Ok((status, answer)) => format!(
+            "HTTP/1.1 {status} OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{answer}",
+            answer.len()
+        ),
+        Err((status, header)) => {
+            format!("HTTP/1.1 {status} No\r\n{header}content-length: 0\r\n\r\n")
+        }
+    }
+}
+
+/// The status and the body of an answer, or the status and a header of a refusal.
+fn answer(body: &str, inner: &mut Inner) -> Result<(u16, String), (u16, String)> {
     if let Some((status, after)) = inner.refusals.pop_front() {
-        return format!(
-            "HTTP/1.1 {status} No\r\nretry-after: {after}\r\ncontent-length: 0\r\n\r\n"
-        );
+        return Err((status, format!("retry-after: {after}\r\n")));
     }
     let request: Value = serde_json::from_str(body).unwrap_or_default();
     let answer = match request["type"].as_str() {
@@ -248,9 +303,7 @@ fn reply(body: &str, inner: &mut Inner) -> String {
                 .map(|(_, open)| json!({"openInterest": open, "markPx": "100.0"}));
             json!([{"universe": names.collect::<Vec<_>>()}, contexts.collect::<Vec<_>>()])
         }
-        Some("clearinghouseState") if inner.is_broken => {
-            return "HTTP/1.1 422 No\r\ncontent-length: 0\r\n\r\n".to_owned();
-        }
+        Some("clearinghouseState") if inner.is_broken => return Err((422, String::new())),
         Some("clearinghouseState") => {
             let user = request["user"].as_str().unwrap_or_default();
             let positions = inner.positions.get(user).cloned().unwrap_or_default();
@@ -262,10 +315,6 @@ fn reply(body: &str, inner: &mut Inner) -> String {
             json!(null)
         }
     };
-    inner.requests.push(request);
-    let answer = answer.to_string();
-    format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{answer}",
-        answer.len()
-    )
+    inner.requests.push((Instant::now(), request));
+    Ok((200, answer.to_string()))
 }

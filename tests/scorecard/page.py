@@ -245,6 +245,31 @@ def measured(shares: pd.DataFrame, meta: dict[str, Any], gated: list[Gate]) -> s
     return "\n\n".join(["## Against measured positions", intro, table(columns, rows), text])
 
 
+CENSUS = "## Against every position of an exchange"
+
+
+def census(found: pd.DataFrame, meta: dict[str, Any]) -> str:
+    """The section on a census, numbers only."""
+    rows = []
+    for _, row in found.iterrows():
+        ratios = [number(row[f"ratio_{near}pct"]) for near in simulated.NEAR]
+        counts = [f"{row['positions']:,}", f"{row['accounts']:,}", _percent(row["without_price"])]
+        scores = [number(row["overlap"]), number(row["rank_correlation"]), *ratios]
+        rows.append((f"{row['symbol']}, {row['side'].lower()}", *counts, *scores))
+    shares = [f"{number(share, 3)} ({coin})" for coin, share in meta["seen_share"].items()]
+    intro = prose(
+        f"""Recorded: all open positions on Hyperliquid at {meta["instant"]:%Y-%m-%d %H:%M} UTC, from the file that
+        `$LIQDATA_CENSUS` names, by `liqdata.score_truth(market, exchange="hyperliquid")`. Share of open interest in the
+        file: {", ".join(shares)}. Refused rows: {meta["refused"]:,}. *No price* is the percentage of USD that no price
+        liquidates. The other columns are as for simulated markets."""
+    )
+    return "\n\n".join([CENSUS, intro, table(("", "positions", "accounts", "no price", *_SCORED), rows)])
+
+
+def without_census() -> str:
+    return f"{CENSUS}\n\nNo census was given (`$LIQDATA_CENSUS`) when this page was written."
+
+
 def _percent(share: float) -> str:
     return number(100 * share, 1)
 

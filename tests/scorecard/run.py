@@ -1,7 +1,8 @@
 """``docs/explanation/scorecard.md``, measured: ``make scorecard``, or ``python tests/scorecard/run.py``.
 
 ``--only positions`` measures the section on true positions again, with its gates, and leaves the others as they stand.
-What needs recordings that may not be shipped is left out where ``$LIQDATA_REAL_DATA`` does not name their folder.
+What needs recordings that may not be shipped is left out where ``$LIQDATA_REAL_DATA`` does not name their folder. The
+section on all positions of Hyperliquid is made of the file that ``$LIQDATA_CENSUS`` names, a snapshot of a reservoir.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import measured
 import page
 import realised
 import simulated
+import whole_exchange
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "scorecard.md"
 
@@ -44,6 +46,11 @@ def main() -> None:
         print("measured positions …", flush=True)
         positions = measured.Measured(recordings)
         parts.append(page.measured(positions.shares(), positions.meta(), gated))
+        given = os.environ.get("LIQDATA_CENSUS")
+        if given is None:
+            parts.append(page.without_census())
+        else:
+            parts.append(page.census(*whole_exchange.scored(Path(given), *whole_exchange.recorded(recordings))))
         print("liquidations …", flush=True)
         parts.append(page.realised(*realised.on_recorded_bars(recordings)))
         days = realised.by_day(recordings)

@@ -7,7 +7,9 @@ document them; a file with other columns is left as it is, so that the reader of
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +35,9 @@ IN_CONTRACTS = frozenset({"okx", "bitmex"})
 """Exchanges of which cryptohftdata's amounts are in contracts."""
 
 _HOURLY = re.compile(r"([^/]+)/\d{4}-\d{2}-\d{2}/\d{2}/([^/]+?)_(?:liquidations|open_interest)\.parquet")
-_MARGIN = {"cross": "CROSS", "isolated": "ISOLATED"}
+_DAY = re.compile(r"(?:^|/)date=(\d{4}-\d{2}-\d{2})/[^/]*$")
+_MILLISECONDS = 10**12  # of 2001; a smaller number in a name is not an instant
+_DECIMALS = 15  # of amounts; a market of a thousand coins has three more, and an archive stores 18
 
 
 def converted(path: str, name: str, exchange: str | None, scratch: Callable[[], Path], *, is_sized: bool) -> str:
@@ -127,31 +131,79 @@ def _readings(table: Any, market: tuple[str, str]) -> Any:
 
 
 def _snapshot(table: Any, name: str) -> Any:
-    """Positions of one instant, which is in the name of the file: ``BLOCK_MILLISECONDS.parquet``."""
+    """The open positions of all accounts at one instant.
+
+    Rows without a size are no positions. A liquidation price of 0 or below says that no price liquidates the position.
+    """
     import pyarrow as pa
 
-    stem = name.replace("\\", "/").rpartition("/")[2].partition(".")[0]
-    at = stem.rpartition("_")[2]
-    if not at.isdecimal():
-        msg = f"files: {name}: it does not name the instant of the snapshot; allowed: BLOCK_MILLISECONDS.parquet"
-        raise BadQuery(msg, parameter="files")
-    columns = table.to_pydict()
-    rows = range(table.num_rows)
-    sizes = columns["size"]
+    at = _instant(name)
+    numbers = ("size", "notional", "entry_price", "liquidation_price", "leverage")
+    columns: dict[str, list[Any]] = {one: _rounded(table[one].cast(pa.float64())) for one in numbers}
+    columns |= {one: table[one].to_pylist() for one in ("user", "market", "leverage_type")}
+    if 0 in columns["size"]:
+        rows = [row for row, size in enumerate(columns["size"]) if size != 0]
+        columns = {one: [cells[row] for row in rows] for one, cells in columns.items()}
+    sizes, markets = columns["size"], columns["market"]
+    shares = _shares(markets, sizes)
     made: dict[str, tuple[list[Any], Any]] = {
-        "timestamp": ([int(at) for _ in rows], pa.int64()),
-        "exchange": (["hyperliquid" for _ in rows], pa.string()),
-        "coin": (columns["market"], pa.string()),
+        "timestamp": ([at] * len(sizes), pa.int64()),
+        "exchange": (["hyperliquid"] * len(sizes), pa.string()),
+        "coin": (markets, pa.string()),
         "account": (columns["user"], pa.string()),
-        "side": (["LONG" if size > 0 else "SHORT" for size in sizes], pa.string()),
-        "qty": ([abs(size) for size in sizes], pa.float64()),
-        "value_usd": ([abs(value) for value in columns["notional"]], pa.float64()),
+        "side": ([None if size is None else "LONG" if size > 0 else "SHORT" for size in sizes], pa.string()),
+        "qty": ([None if size is None else abs(size) for size in sizes], pa.float64()),
+        "value_usd": ([None if value is None else abs(value) for value in columns["notional"]], pa.float64()),
         "entry_price": (columns["entry_price"], pa.float64()),
-        "liquidation_price": (columns["liquidation_price"], pa.float64()),
+        "liquidation_price": (
+            [price if price is not None and price > 0 else None for price in columns["liquidation_price"]],
+            pa.float64(),
+        ),
         "leverage": (columns["leverage"], pa.float64()),
-        "margin_mode": ([_MARGIN.get(kind) for kind in columns["leverage_type"]], pa.string()),
+        "margin_mode": (columns["leverage_type"], pa.string()),
+        "seen_share": ([shares[market] for market in markets], pa.float64()),
     }
     return pa.table({name: pa.array(cells, kind) for name, (cells, kind) in made.items()})
+
+
+def _rounded(column: Any) -> list[float | None]:
+    """The numbers of a column with at most :data:`_DECIMALS` decimals; NaN is a missing number."""
+    cells = column.to_numpy().tolist()
+    return [None if isnan(cell) else round(cell, _DECIMALS) for cell in cells]
+
+
+def _instant(name: str) -> int:
+    """The instant of a snapshot: the milliseconds in the name of its file, else the end of the day of its folder.
+
+    The end of the day is the first instant at which the state of an unknown time of the day is surely past.
+    """
+    path = name.replace("\\", "/")
+    at = path.rpartition("/")[2].partition(".")[0].rpartition("_")[2]
+    if at.isdecimal() and int(at) >= _MILLISECONDS:
+        return int(at)
+    day = _DAY.search(path)
+    try:
+        start = datetime.strptime(day[1], "%Y-%m-%d").replace(tzinfo=UTC) if day else None
+    except ValueError:
+        start = None
+    if start is None:
+        msg = (
+            f"files: {name}: it does not name the instant of the snapshot; allowed: BLOCK_MILLISECONDS.parquet, or a "
+            "folder date=YYYY-MM-DD"
+        )
+        raise BadQuery(msg, parameter="files")
+    return int((start + timedelta(days=1)).timestamp() * 1000)
+
+
+def _shares(markets: list[str | None], sizes: list[float | None]) -> dict[str | None, float]:
+    """By market, the share of its open interest that the positions make up.
+
+    Each contract has a long and a short, so open interest is at least the larger of the two sums.
+    """
+    sums: dict[str | None, list[float]] = {market: [0.0, 0.0] for market in markets}
+    for market, size in zip(markets, sizes, strict=True):
+        sums[market][(size or 0.0) < 0] += abs(size or 0.0)
+    return {market: round(sum(sides) / (2 * max(sides) or 1.0), 6) for market, sides in sums.items()}
 
 
 def _side(cell: object, exchange: str) -> str | None:

@@ -1,7 +1,7 @@
 """:func:`liqdata.score_truth`: compares maps with known positions.
 
-No exchange publishes all open positions. The known positions are those of a simulation, or observed positions, which
-are only a part of all. USD of the map and of the positions are compared by distance from the price, for each side.
+The known positions are those of a simulation, a census of one exchange, or observed positions of some accounts. USD of
+the map and of the positions are compared by distance from the price, for each side.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def score_truth(
     *,
     positions: Any = None,
     symbols: str | Sequence[str] | None = None,
+    exchange: str | None = None,
     model: Literal[2] | Model | None = None,
     progress: Progress = False,
 ) -> Rows[TruthRow]:
@@ -68,12 +69,17 @@ def score_truth(
         The market with the map. Without ``positions``, the known positions are :meth:`Market.true_positions` of a
         simulated market, or the observed :meth:`Market.positions` of an archive: up to 24 snapshots at least an hour
         apart. A position counts with its value in USD at its liquidation price.
+        With ``exchange`` they are the observed positions of that exchange, also of a simulated market.
     positions : table, optional
         Measured positions, as pandas, polars, pyarrow or a dict of columns: ``timestamp`` (or ``t``, of the snapshot),
         ``side``, ``price`` (liquidation price), ``value_usd`` (or ``value``); optionally ``current_price`` (or ``cur``)
-        at the snapshot, and ``symbol`` (coin). Every snapshot is compared with the map as of its time.
+        at the snapshot, ``symbol`` (coin), and ``exchange``. Every snapshot is compared with the map as of its time.
     symbols : str or sequence of str, optional
         Coins to compare; by default those in ``positions``, or all coins of the market if ``positions`` names none.
+    exchange : str, optional
+        Compare the map of the open interest on this exchange with the positions on it, such as a census of Hyperliquid
+        (:func:`liqdata.ingest` reads its files). By default the map of all exchanges is compared with all known
+        positions. Positions that name no exchange are taken for those of this one.
     model : 2 or Model, optional
         The model of the map, 2 by default; its view must be ``"exposed"`` (USD of open interest).
     progress : bool or callable
@@ -89,17 +95,18 @@ def score_truth(
         the map over USD of the positions within that distance, usually above 1 if only a part of the positions was
         measured. With several snapshots, ``overlap`` and ``rank_correlation`` are means over the snapshots that have
         positions of the side, and each ratio is a ratio of sums. Values are NaN if no snapshot has such positions.
-        ``meta`` has ``truth`` (``simulated`` or ``measured``), ``version`` (:attr:`Model.version`), ``bin``, ``reach``,
-        ``snapshots`` (their number by coin) and ``left_out``: coin, time and reason of each unused snapshot (a price
-        more than 2 % off the market's price, or no map at that time). For observed positions ``meta`` also has
-        ``seen_share``, by coin the smallest observed share of the open interest (``None`` if unknown), and
+        ``meta`` has ``truth`` (``simulated`` or ``measured``), ``exchange``, ``version`` (:attr:`Model.version`),
+        ``bin``, ``reach``, ``snapshots`` (their number by coin) and ``left_out``: coin, time and reason of each unused
+        snapshot (a price more than 2 % off the market's price, or no map at that time). For observed positions ``meta``
+        also has ``seen_share``, by coin the smallest observed share of the open interest (``None`` if unknown), and
         ``unplaced_usd``: USD of ignored positions, which have no liquidation price on their side of the price.
 
     Raises
     ------
     BadQuery
-        For a market without known positions, a table without the needed columns, a position with a liquidation price on
-        the wrong side of the price, positions without a usable snapshot, and a model with another view.
+        For a market or an exchange without known positions, a table without the needed columns, a position with a
+        liquidation price on the wrong side of the price, positions without a usable snapshot, and a model with another
+        view.
 
     Examples
     --------
@@ -109,27 +116,29 @@ def score_truth(
     ['LONG', 'SHORT']
     >>> all(0 < row["overlap"] <= 1 for row in rows)
     True
+    >>> liqdata.score_truth(liqdata.demo(), symbols="BTC", exchange="bitget").meta["exchange"]
+    'bitget'
     """
     if not hasattr(market, "true_positions"):
         refuse("market", f"a {type(market).__name__} is not allowed", "a liqdata.Market")
+    if exchange is not None:
+        exchange = _exchange(exchange)
     seen = None
-    if positions is None and not market.simulated:
-        seen = _Seen.of(market, symbols)
-        if seen is None:
-            what = "only a simulated market knows its positions, and this market has observed none of a coin with bars"
-            refuse("positions", what, "a table of measured positions")
+    is_simulated = positions is None and market.simulated
+    if positions is None and not (market.simulated and exchange is None):
+        seen = _Seen.of(market, symbols, exchange)
         positions = seen.table
     version = _version(model)
     # Set the model explicitly, because the default of `liqmap` may have the expected view.
     model = 2 if model is None else model
-    measured = None if positions is None else _Measured.of(positions)
+    measured = None if positions is None else _Measured.of(positions, exchange)
     coins = _coins(market, symbols, measured)
     lines: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     left_out: list[dict[str, Any]] = []
     with closing(bar(wanted=progress, total=len(coins), what="coins", unit=" coins")) as shown:
         for coin in coins:
-            pairs = list(_pairs(market, coin, measured, model, left_out))
+            pairs = list(_pairs(market, coin, measured, (model, exchange), left_out))
             if not pairs:
                 why = next((f": {one['why']}" for one in left_out if one["symbol"] == coin), "")
                 refuse(
@@ -147,8 +156,9 @@ def score_truth(
     found.meta.update(
         as_of=market.now,
         simulated=market.simulated,
+        exchange=exchange,
         version=version,
-        truth="simulated" if measured is None else "measured",
+        truth="simulated" if is_simulated else "measured",
         bin=BIN,
         reach=REACH,
         snapshots=counts,
@@ -166,6 +176,14 @@ def _version(model: Literal[2] | Model | None) -> str:
     if not isinstance(model, Model) or model.view != "exposed":
         refuse("model", f"{model!r} does not estimate exposed open interest", "2, or a Model without kappa0 and nu")
     return model.version
+
+
+def _exchange(name: object) -> str:
+    """The usual name of an exchange."""
+    found = _core.exchange(name) if isinstance(name, str) else ""
+    if not found:
+        refuse("exchange", f"{name!r} is not allowed", "the name of an exchange, such as 'hyperliquid'")
+    return found
 
 
 class Compared(NamedTuple):
@@ -188,8 +206,15 @@ class _Measured(NamedTuple):
     current: Floats | None
 
     @classmethod
-    def of(cls, positions: Any) -> _Measured:
+    def of(cls, positions: Any, exchange: str | None) -> _Measured:
         data = Table(positions, "positions")
+        if exchange is not None and "exchange" in data:
+            data.need("exchange")
+            of_exchange = np.asarray([_core.exchange(name) == exchange for name in data.texts("exchange")])
+            if not of_exchange.any():
+                refuse("positions", f"no row has the exchange {exchange!r}", "positions on that exchange")
+            cells = {name: np.asarray(data.cells(name), dtype=object)[of_exchange] for name in data.names}
+            data = Table(cells, "positions")
         time = "t" if "t" in data and "timestamp" not in data else "timestamp"
         value = "value" if "value" in data and "value_usd" not in data else "value_usd"
         data.need(time, "side", "price", value)
@@ -213,26 +238,51 @@ class _Seen(NamedTuple):
     unplaced_usd: float
 
     @classmethod
-    def of(cls, market: Market, symbols: str | Sequence[str] | None) -> _Seen | None:
+    def of(cls, market: Market, symbols: str | Sequence[str] | None, exchange: str | None) -> _Seen:
         names = ("timestamp", "symbol", "side", "price", "value_usd", "current_price")
-        table: dict[str, list[Any]] = {name: [] for name in names}
+        parts: dict[str, list[Any]] = {name: [] for name in names}
         share: dict[str, float | None] = {}
+        others: set[str] = set()
         unplaced = 0.0
         for coin in _coins(market, symbols, None):
             for found in _snapshots(market, coin):
-                at, now = millis_of(found.meta["snapshot"]), _valued_at(found)
-                share_now = found.meta["seen_share"]
+                of = np.ones(len(found), dtype=np.bool_)
+                if exchange is not None:
+                    others |= set(found["exchange"])
+                    of = found["exchange"] == exchange
+                    if not of.any():
+                        continue
+                value, qty, price = (found[name][of] for name in ("value_usd", "qty", "liquidation_price"))
+                largest = int(np.argmax(value))
+                now = float(value[largest] / qty[largest])
+                share_now = _share(found.meta["seen_share"], exchange)
                 least = share.get(coin, share_now)
                 share[coin] = None if share_now is None or least is None else min(share_now, least)
-                for row in found:
-                    price, qty = row["liquidation_price"], float(row["qty"])
-                    if price is None or (float(price) < now) != (row["side"] == "LONG"):
-                        unplaced += float(row["value_usd"])
-                        continue
-                    line = (at, coin, row["side"], float(price), qty * float(price), now)
-                    for name, cell in zip(names, line, strict=True):
-                        table[name].append(cell)
-        return cls(table, share, unplaced) if table["price"] else None
+                side = found["side"][of]
+                # A missing price is NaN.
+                placed = np.where(side == "LONG", price < now, price > now)
+                unplaced += float(value[~placed].sum())
+                count = int(placed.sum())
+                same = (millis_of(found.meta["snapshot"]), coin, now)
+                at, of_coin, current = (np.full(count, cell, dtype=object) for cell in same)
+                columns = (at, of_coin, side[placed], price[placed], (qty * price)[placed], current)
+                for name, cells in zip(names, columns, strict=True):
+                    parts[name] += cells.tolist()
+        if not parts["price"]:
+            if exchange is not None:
+                what = f"no position on {exchange!r} is known of a coin with bars"
+                refuse("exchange", what, ", ".join(sorted(others)) or "positions of it, in an archive or as positions=")
+            what = "only a simulated market knows its positions, and this market has observed none of a coin with bars"
+            refuse("positions", what, "a table of measured positions")
+        return cls(parts, share, unplaced)
+
+
+def _share(seen: dict[str, float | None] | float | None, exchange: str | None) -> float | None:
+    """The seen share of an exchange, or the smallest of several exchanges."""
+    if not isinstance(seen, dict):
+        return seen
+    shares = [share for name, share in seen.items() if exchange in {None, name}]
+    return None if None in shares else min(share for share in shares if share is not None)
 
 
 def _snapshots(market: Market, coin: str) -> Iterator[Rows[Any]]:
@@ -244,12 +294,6 @@ def _snapshots(market: Market, coin: str) -> Iterator[Rows[Any]]:
             return
         yield found
         at = found.meta["snapshot"] - timedelta(hours=1)
-
-
-def _valued_at(found: Rows[Any]) -> float:
-    """The price at a snapshot, computed from its largest position."""
-    largest = max(found, key=lambda row: row["value_usd"])
-    return float(largest["value_usd"]) / float(largest["qty"])
 
 
 def _longs(data: Table) -> Flags:
@@ -280,10 +324,11 @@ def _pairs(
     market: Market,
     coin: str,
     measured: _Measured | None,
-    model: Literal[2] | Model,
+    estimate: tuple[Literal[2] | Model, str | None],
     left_out: list[dict[str, Any]],
 ) -> Iterator[dict[str, Compared]]:
-    """Compare the map and the positions of each snapshot, by side."""
+    """Compare the map, of a model and an exchange, and the positions of each snapshot, by side."""
+    model, exchange = estimate
     if measured is None:
         data = Table(market.true_positions(coin), "positions")
         grid = market.liqmap(coin, "7d", model=model)
@@ -297,9 +342,9 @@ def _pairs(
     for at in np.unique(measured.timestamp[chosen]).tolist():
         of = chosen & (measured.timestamp == at)
         try:
-            grid = market.liqmap(coin, "7d", model=model, as_of=at)
+            grid = market.liqmap(coin, "7d", model=model, exchange=exchange, as_of=at)
         except (Refused, BadQuery) as error:
-            if isinstance(error, BadQuery) and error.parameter != "as_of":
+            if isinstance(error, BadQuery) and error.parameter not in {"as_of", "exchange"}:
                 raise
             left_out.append({"symbol": coin, "timestamp": at, "why": str(error)})
             continue

@@ -1,4 +1,8 @@
-//! Polling of trading positions: each round polls the accounts of the watch list and makes one snapshot.
+//! Polling of trading positions: each round polls accounts of the watch list and makes one snapshot.
+//!
+//! Accounts with a position near its liquidation price are polled each minute, the others in turn. A round ends when all
+//! were polled, or when its time is over; the next round goes on with the least recently polled account. A snapshot has
+//! the positions of each account at its last poll.
 //!
 //! A snapshot is stored completely or not at all. An account that cannot be polled is missing from the snapshot, and
 //! from the share of the open interest that the snapshot covers. An interrupted round, or a round in which most
@@ -9,8 +13,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use reqwest::StatusCode;
-use reqwest::header::CONTENT_TYPE;
 use rust_decimal::Decimal;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -24,8 +26,8 @@ use crate::collect::delivery::dedupe_keys::EventOrigin;
 use crate::collect::delivery::delivery::Delivery;
 use crate::collect::limits::cooldown::cooldown_length;
 use crate::collect::lock::locked;
-use crate::collect::positions::watch_list::WatchList;
-use crate::collect::rest_client::{HttpClients, full};
+use crate::collect::positions::watch_list::{WatchList, nearest_distance};
+use crate::collect::rest_client::HttpClients;
 use crate::collect::settings::settings::{Settings, span};
 use crate::collect::status::log_limit::LogLimit;
 use crate::collect::status::status::PositionsStatus;
@@ -36,8 +38,22 @@ use crate::net::{Limiter, is_passing, retry_after};
 
 /// Maximum number of attempts per request.
 const ATTEMPTS: u32 = 5;
-/// Maximum wait before the first round, in which discovery can find accounts.
-const FIRST: Duration = Duration::from_mins(1);
+/// Time between two polls of a near account, maximum wait before the first round, in which discovery can find accounts,
+/// and minimum length of a round.
+const MINUTE: Duration = Duration::from_mins(1);
+/// Share of the weight per minute that is used without delay; the other requests are evenly spaced.
+const BURST: f64 = 0.04;
+
+/// The result of the polls so far.
+#[derive(Debug, Default)]
+struct Polls {
+    /// The positions of each account at its last poll.
+    last: BTreeMap<String, Vec<PositionRow>>,
+    /// The accounts that were polled in this round, and whether they could be read.
+    round: BTreeMap<String, bool>,
+    /// When the last poll of the near accounts began.
+    near: Option<Instant>,
+}
 
 /// Polls the positions of watched accounts.
 pub(crate) struct PositionPoller {
@@ -82,7 +98,7 @@ impl PositionPoller {
             clock: Arc::clone(clock),
             delivery,
             selected,
-            limiter: Limiter::in_window(of.weight, Duration::from_mins(1)),
+            limiter: Limiter::in_window_with_burst(of.weight, MINUTE, BURST),
             watch_list: Mutex::new(WatchList::new(of.accounts)),
             notes: Mutex::default(),
             settings: Arc::clone(settings),
@@ -119,24 +135,46 @@ impl PositionPoller {
         locked(&self.watch_list).traded(account, usd, now);
     }
 
-    /// Adds the accounts in the snapshots of the last day to the watch list.
+    /// Adds the accounts in the snapshots of the last hour with snapshots, of the last day, to the watch list.
     pub(crate) fn load_accounts(&self, archive: &Path) -> Result<(), ArchiveError> {
-        let filter = Filter {
-            start: Some(self.clock.now().back(Millis::DAY)),
-            exchange: Some(hyperliquid::EXCHANGE.to_owned()),
-            ..Filter::default()
-        };
-        let mut sizes: BTreeMap<(String, Millis), f64> = BTreeMap::new();
-        for row in Archive::read(archive)?.positions(&filter)?.rows {
-            let usd = nearest_f64(row.value_usd);
-            *sizes.entry((row.account, row.timestamp)).or_default() += usd;
-        }
-        let mut watch_list = locked(&self.watch_list);
-        // The position values are in order of time, so the last value of an account remains.
-        for ((account, _), usd) in sizes {
-            watch_list.set_size(&account, usd);
+        let now = self.clock.now();
+        let archive = Archive::read(archive)?;
+        for hours in 1..=24 {
+            let start = now.back(hours * Millis::HOUR);
+            let filter = Filter {
+                start: Some(start),
+                end: (hours > 1).then(|| start.on(Millis::HOUR)),
+                exchange: Some(hyperliquid::EXCHANGE.to_owned()),
+                ..Filter::default()
+            };
+            let mut last: BTreeMap<String, Vec<PositionRow>> = BTreeMap::new();
+            // The rows are in order of time, so those of the last snapshot of an account remain.
+            for row in archive.positions(&filter)?.rows {
+                let rows = last.entry(row.account.clone()).or_default();
+                rows.retain(|one| one.timestamp == row.timestamp);
+                rows.push(row);
+            }
+            for (account, rows) in &last {
+                self.set_state(account, rows);
+            }
+            if !last.is_empty() {
+                break;
+            }
         }
         Ok(())
+    }
+
+    /// Updates the watch list with the positions of an account.
+    fn set_state(&self, account: &str, rows: &[PositionRow]) {
+        let usd = rows.iter().map(|row| nearest_f64(row.value_usd)).sum();
+        let distance = nearest_distance(rows.iter().filter(|row| self.is_selected(row)));
+        locked(&self.watch_list).set_state(account, usd, distance);
+    }
+
+    /// Whether positions in the coin of a row are stored.
+    fn is_selected(&self, row: &PositionRow) -> bool {
+        let selected = self.selected.as_ref();
+        selected.is_none_or(|selected| selected.contains(&row.coin))
     }
 
     /// The names that the exchange uses for coins. Warns about coins that the exchange does not list.
@@ -165,7 +203,8 @@ impl PositionPoller {
     /// Runs one round after the other until `stop`.
     pub(crate) async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let every = span(self.settings.positions.every);
-        let mut next = Instant::now() + every.min(FIRST);
+        let mut polls = Polls::default();
+        let mut next = Instant::now() + every.min(MINUTE);
         loop {
             tokio::select! {
                 () = sleep_until(next) => {}
@@ -173,49 +212,92 @@ impl PositionPoller {
             }
             next = Instant::now() + every;
             tokio::select! {
-                done = self.round() => if let Err(message) = done {
+                done = self.round(&mut polls) => if let Err(message) = done {
                     self.trouble(message);
                 },
+                () = is_set(&mut stop) => return,
+            }
+            tokio::select! {
+                () = self.poll_near_until(next, &mut polls) => {}
                 () = is_set(&mut stop) => return,
             }
         }
     }
 
-    /// Polls all chosen accounts and the open interest of each coin.
-    async fn round(&self) -> Result<(), String> {
+    /// Polls the near accounts each minute.
+    async fn poll_near_until(&self, end: Instant, polls: &mut Polls) {
+        while let Some(turn) = polls.near.map(|begun| begun + MINUTE)
+            && turn < end
+        {
+            sleep_until(turn).await;
+            self.poll_near(polls).await;
+        }
+    }
+
+    /// Polls the near accounts, nearest first, with at most half of the weight of a minute.
+    async fn poll_near(&self, polls: &mut Polls) {
+        polls.near = Some(Instant::now());
+        let most = self.settings.positions.weight / hyperliquid::STATE_WEIGHT / 2;
+        let near = locked(&self.watch_list).near(most.try_into().unwrap_or(usize::MAX));
+        for account in near {
+            self.poll(&account, polls).await;
+        }
+    }
+
+    /// Polls the positions of an account.
+    async fn poll(&self, account: &str, polls: &mut Polls) {
+        locked(&self.watch_list).polled(account);
+        let reply = self
+            .send(&hyperliquid::state_of(account), hyperliquid::STATE_WEIGHT)
+            .await;
+        let at = self.clock.now();
+        let read = reply.and_then(|body| {
+            hyperliquid::positions(account, &body, at).map_err(|fault| fault.to_string())
+        });
+        polls.round.insert(account.to_owned(), read.is_ok());
+        match read {
+            Ok(found) => {
+                self.set_state(account, &found);
+                polls.last.insert(account.to_owned(), found);
+            }
+            Err(message) => {
+                polls.last.remove(account);
+                self.trouble(format!("an account could not be polled: {message}"));
+            }
+        }
+    }
+
+    /// Polls the near accounts each minute, the others in turn, and the open interest of each coin; stores a snapshot.
+    async fn round(&self, polls: &mut Polls) -> Result<(), String> {
+        let end = Instant::now() + span(self.settings.positions.every).max(MINUTE);
         let chosen = locked(&self.watch_list).chosen(self.clock.now());
-        self.note(|status| status.accounts = chosen.len() as u64);
+        let names: BTreeSet<&str> = chosen.iter().map(String::as_str).collect();
+        polls
+            .last
+            .retain(|account, _| names.contains(account.as_str()));
+        polls.round.clear();
         if chosen.is_empty() {
+            self.note(|status| status.accounts = 0);
             return Ok(());
         }
         let (question, weight) = hyperliquid::OPEN_COINS;
         let body = self.send(question, weight).await?;
         let open =
             hyperliquid::open_coins(&body).map_err(|fault| format!("open interest: {fault}"))?;
-        let mut rows: Vec<PositionRow> = Vec::new();
-        let mut missing = 0_u64;
         for account in &chosen {
-            let reply = self
-                .send(&hyperliquid::state_of(account), hyperliquid::STATE_WEIGHT)
-                .await;
-            let at = self.clock.now();
-            let read = reply.and_then(|body| {
-                hyperliquid::positions(account, &body, at).map_err(|fault| fault.to_string())
-            });
-            match read {
-                Ok(found) => {
-                    let usd = found.iter().map(|row| nearest_f64(row.value_usd)).sum();
-                    locked(&self.watch_list).set_size(account, usd);
-                    rows.extend(found);
-                }
-                Err(message) => {
-                    missing += 1;
-                    self.trouble(format!("an account could not be polled: {message}"));
-                }
+            if polls.near.is_none_or(|begun| begun.elapsed() >= MINUTE) {
+                self.poll_near(polls).await;
+            }
+            if Instant::now() >= end {
+                break;
+            }
+            if !polls.round.contains_key(account) {
+                self.poll(account, polls).await;
             }
         }
-        let (of, timestamp) = (chosen.len() as u64, self.clock.now());
-        self.note(|status| status.missing = missing);
+        let missing = polls.round.values().filter(|is_read| !**is_read).count() as u64;
+        let (of, timestamp) = (polls.round.len() as u64, self.clock.now());
+        self.note(|status| (status.accounts, status.missing) = (of, missing));
         if missing * 2 > of {
             return Err(format!(
                 "no snapshot: {missing} of {of} accounts could not be polled"
@@ -225,15 +307,14 @@ impl PositionPoller {
             .into_iter()
             .map(|coin| (coin.coin, coin.open_interest))
             .collect();
+        let mut rows: Vec<PositionRow> = polls.last.values().flatten().cloned().collect();
         let shares = self.shares(&rows, &open);
         for row in &mut rows {
             row.observed_at = row.observed_at.min(timestamp);
             row.timestamp = timestamp;
             row.seen_share = shares.get(&row.coin).copied().flatten();
         }
-        if let Some(selected) = &self.selected {
-            rows.retain(|row| selected.contains(&row.coin));
-        }
+        rows.retain(|row| self.is_selected(row));
         let count = rows.len() as u64;
         let mark = |kind, value: u64| Measurement {
             exchange: hyperliquid::EXCHANGE.to_owned(),
@@ -245,7 +326,7 @@ impl PositionPoller {
         self.store(Batch {
             positions: rows,
             measurements: vec![
-                mark(MeasurementKind::Accounts, of - missing),
+                mark(MeasurementKind::Accounts, polls.last.len() as u64),
                 mark(MeasurementKind::AccountsMissing, missing),
             ],
             ..Batch::default()
@@ -317,37 +398,30 @@ impl PositionPoller {
             self.settings.positions.rest.trim_end_matches('/')
         );
         let url = Url::parse(&address).map_err(|fault| format!("{address}: {fault}"))?;
-        let http = self.http.client(&url)?;
         let mut backoff = self.settings.pace.backoff();
         let mut attempt = 1;
         loop {
             self.limiter.turn(weight).await;
-            let sent = http
-                .post(url.clone())
-                .header(CONTENT_TYPE, "application/json")
-                .body(question.to_owned())
-                .send()
-                .await;
-            let (fault, wait) = match sent {
-                Ok(reply) if reply.status() == StatusCode::OK => match reply.text().await {
-                    Ok(body) => return Ok(body),
-                    Err(fault) => (format!("{address}: {}", full(&fault)), backoff.next()),
-                },
+            let patience = span(self.settings.pace.request);
+            let sent = self.http.post(url.clone(), question.to_owned(), patience);
+            let (fault, wait) = match sent.await {
+                Ok(reply) if reply.status == 200 => {
+                    return Ok(String::from_utf8_lossy(&reply.body).into_owned());
+                }
                 Ok(reply) => {
-                    let status = reply.status().as_u16();
-                    let fault = format!("{address} answered with {status}");
-                    let stated = retry_after(reply.headers())
+                    let fault = format!("{address} answered with {}", reply.status);
+                    let stated = retry_after(&reply.headers)
                         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-                    match status {
+                    match reply.status {
                         403 | 418 | 429 => {
                             self.note(|status| status.refused += 1);
                             (fault, cooldown_length(stated, backoff.next()))
                         }
-                        _ if is_passing(status) => (fault, backoff.next()),
+                        status if is_passing(status) => (fault, backoff.next()),
                         _ => return Err(fault),
                     }
                 }
-                Err(fault) => (format!("{address}: {}", full(&fault)), backoff.next()),
+                Err(fault) => (format!("{address}: {fault}"), backoff.next()),
             };
             if attempt == ATTEMPTS {
                 return Err(fault);

@@ -198,9 +198,9 @@ pub struct Positions {
     pub socket: String,
     /// Base URL of requests for the positions of an account.
     pub rest: String,
-    /// Number of accounts that one round polls.
+    /// Number of accounts that are polled in turn.
     pub accounts: usize,
-    /// Time between the starts of two rounds, in seconds.
+    /// Time between the starts of two rounds, each of which makes a snapshot, in seconds.
     pub every: f64,
     /// Maximum request weight per minute; the exchange allows 1200 per IP address.
     pub weight: u32,
@@ -211,7 +211,7 @@ impl Default for Positions {
         Self {
             socket: "wss://api.hyperliquid.xyz".to_owned(),
             rest: "https://api.hyperliquid.xyz".to_owned(),
-            accounts: 400,
+            accounts: 4500,
             every: 900.0,
             weight: 600,
         }

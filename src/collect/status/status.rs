@@ -121,7 +121,7 @@ pub struct VenueStatus {
 pub struct PositionsStatus {
     /// Whether the trades of all selected coins are received.
     pub live: bool,
-    /// Number of accounts in the last round of polls.
+    /// Number of accounts that were polled in the last round.
     pub accounts: u64,
     /// Number of accounts in the last round that could not be polled.
     pub missing: u64,

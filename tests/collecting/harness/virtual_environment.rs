@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::slow_connection::Slow;
+use crate::doubles::hyperliquid::{HOST, Hyperliquid};
 use crate::doubles::{Clock, Exchange, Memory};
 
 /// When every schedule begins.
@@ -70,6 +71,8 @@ pub(crate) struct Globe {
     /// How far this machine's clock is ahead.
     pub(super) ahead: AtomicI64,
     venues: Venues,
+    /// The exchange of which accounts are polled.
+    pub(crate) accounts: Option<Arc<Hyperliquid>>,
     lags: Lags,
     gate: Arc<Mutex<Gate>>,
 }
@@ -90,6 +93,7 @@ impl Globe {
             time,
             ahead: AtomicI64::new(ahead),
             venues,
+            accounts: None,
             lags,
             gate: Arc::new(Mutex::new(gate)),
         }
@@ -130,6 +134,10 @@ fn name_of(url: &Url) -> &str {
 
 impl Dial for Globe {
     fn dial(&self, url: &Url) -> BoxFuture<'static, Result<Box<dyn ByteStream>, String>> {
+        if name_of(url) == HOST {
+            let stream = self.accounts.as_ref().map(|accounts| accounts.connect());
+            return Box::pin(async { Ok(Box::new(stream.unwrap()) as Box<dyn ByteStream>) });
+        }
         let opened = self.venue(url).connect();
         let lag = Arc::clone(&self.lags[name_of(url)]);
         let gate = Arc::clone(&self.gate);
@@ -163,6 +171,17 @@ impl Environment for Globe {
                 status: head.status.as_u16(),
                 headers: head.headers,
                 body: body.unwrap().to_vec(),
+            })
+        })
+    }
+
+    fn post(&self, _: &Url, body: String) -> BoxFuture<'static, Result<HttpReply, String>> {
+        let (status, answer) = self.accounts.as_ref().unwrap().ask(&body);
+        Box::pin(async move {
+            Ok(HttpReply {
+                status,
+                body: answer.into_bytes(),
+                ..HttpReply::default()
             })
         })
     }

@@ -41,14 +41,14 @@ def fills():
 
 def snapshot():
     columns = {
-        "user": [USER, USER],
-        "market": ["BTC", "ETH"],
-        "size": [2.0, -1.0],
-        "notional": [200.0, 10.0],
-        "entry_price": [90.0, 11.0],
-        "liquidation_price": [50.0, None],
-        "leverage_type": ["cross", "cross"],
-        "leverage": [10, 5],
+        "user": [USER, f"{USER}2", USER, f"{USER}2"],
+        "market": ["BTC", "BTC", "ETH", "ETH"],
+        "size": [2.0, -2.0, -1.0, 1.0],
+        "notional": [200.0, 200.0, 10.0, 10.0],
+        "entry_price": [90.0, 90.0, 11.0, 10.0],
+        "liquidation_price": [50.0, None, None, 0.0],
+        "leverage_type": ["cross"] * 4,
+        "leverage": [10, 5, 3, 2],
     }
     out = io.BytesIO()
     parquet.write_table(pa.table(columns), out)
@@ -76,16 +76,42 @@ def test_nothing_is_opened_without_pay_and_the_newest_with_it(tmp_path, s3, sour
     assert "it costs more than pay=" in {row["reason"] for row in too_little.gaps}
     done = liqdata.fetch(folder, **asked, pay=1)
     assert {(row["source"], row["table"]): (row["files"], row["new"]) for row in done.rows} == {
-        ("reservoir", "positions"): (1, 1),
+        ("reservoir", "positions"): (1, 2),
         ("hyperliquid_fills", "orders"): (1, 1),
     }
     assert done.usd == pytest.approx(planned.usd)
     with liqdata.open(folder) as market:
         (order,) = market.iter_orders(start=0)
         assert (order["symbol"], order["side"], order["qty"]) == ("BTCUSDC", "LONG", Decimal(2))
-        (position,) = market.positions("BTC")
+        position, other = market.positions("BTC")
         assert (position["side"], position["liquidation_price"]) == ("LONG", 50)
+        assert (other["side"], other["liquidation_price"]) == ("SHORT", None)
     assert len(liqdata.fetch(folder, **asked, pay=1, dry_run=True).plan) == 0
+
+
+def test_a_census_is_planned_by_day_and_read_whole(tmp_path, s3):
+    start = AT - 2 * 86_400_000  # 2026-05-29
+    for day, name in (("2026-05-29", f"7_{start + 427_926}"), ("2026-05-30", "part-0")):
+        s3.put(f"global/snapshots/perp/all/date={day}/{name}.parquet", snapshot())
+    folder = tmp_path / "archive"
+    sources = {"reservoir": {"address": "s3://kept", "rate": 6_000_000}}
+    asked = {"coins": "BTC,ETH", "start": "2026-05-28", "end": "2026-05-31", "sources": sources, "pay": 1}
+    planned = liqdata.fetch(folder, **asked, dry_run=True)
+    assert [(row["table"], row["day"]) for row in planned.plan] == [
+        ("positions", AT - 86_400_000),
+        ("positions", start),
+    ]
+    assert all(row["bytes"] > 0 and row["usd"] > 0 for row in planned.plan)
+    missing = [row for row in planned.gaps if row["table"] == "positions"]
+    assert [row["reason"] for row in missing] == ["not published"]
+    assert liqdata.fetch(folder, **asked).rows[0]["new"] == 8
+    with liqdata.open(folder) as market:
+        # Without an instant in its name, a file counts from the end of its day.
+        rows = market.positions("BTC", as_of=AT)
+        assert rows.meta["snapshot"].timestamp() * 1000 == AT
+        assert [(row["side"], row["qty"]) for row in rows] == [("LONG", 2), ("SHORT", 2)]
+        assert rows.meta["seen_share"] == 1
+        assert market.positions("ETH", as_of=AT - 1).meta["snapshot"].timestamp() * 1000 == start + 427_926
 
 
 def test_missing_credentials_are_a_gap_with_what_to_do(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import census
 import pyarrow as pa
 import pytest
 from dumped import START, orders_of, written
@@ -114,30 +115,44 @@ def test_amounts_of_okx_need_the_size_of_its_contracts(tmp_path, folder):
 
 def test_a_snapshot_of_a_reservoir_is_a_table_of_positions(tmp_path, folder):
     columns = {
-        "user": ["0xa", "0xb", "0xc"],
-        "market": ["BTC", "BTC", "xyz:TSLA"],
-        "size": [2.0, -1.0, 5.0],
-        "notional": [200.0, 100.0, 50.0],
-        "entry_price": [90.0, 110.0, 9.0],
-        "liquidation_price": [50.0, None, 4.0],
-        "leverage_type": ["cross", "isolated", "cross"],
-        "leverage": [10, 5, 3],
-        "funding_pnl": [0.0, 0.0, 0.0],
-        "account_value": [100.0, 20.0, 10.0],
-        "account_mode": ["standard", None, "unified"],
+        "market": ["BTC", "BTC", "xyz:TSLA", "kPEPE", "kPEPE", "ETH"],
+        "size": [2.0, -1.0, 5.0, -3.0, 3.0, 0.0],
+        "notional": [200.0, 100.0, 50.0, 0.03, 0.03, 0.0],
+        "entry_price": [90.0, 110.0, 9.0, 0.012, 0.010, 1.0],
+        "liquidation_price": [50.0, None, 4.0, 0.0123456789012345678, 0.0, 2.0],
     }
-    file = tmp_path / f"926030000_{START}.parquet"
-    parquet.write_table(pa.table(columns), file)
+    file = census.written(census.path_of(tmp_path, START), **columns)
     done = liqdata.ingest(folder, file)
-    assert (done.new, done.refused) == (3, {})
+    assert (done.new, done.refused, done.files) == (5, {}, {str(file): "positions"})
     with liqdata.open(folder) as market:
         rows = market.positions("BTC", as_of=START + 1)
-        assert [(row["account"], row["side"], row["qty"], row["liquidation_price"]) for row in rows] == [
-            ("0xa", "LONG", 2, 50),
-            ("0xb", "SHORT", 1, None),
+        assert [(row["side"], row["qty"], row["liquidation_price"], row["margin_mode"]) for row in rows] == [
+            ("LONG", 2, 50, "cross"),
+            ("SHORT", 1, None, "cross"),
         ]
+        # A quarter of the contracts' sides is missing: each long needs a short.
+        assert rows.meta["seen_share"] == 0.75
         assert [row["entry_price"] for row in market.positions("xyz:TSLA", as_of=START + 1)] == [9]
-    nameless = tmp_path / "snapshot.parquet"
-    nameless.write_bytes(file.read_bytes())
-    with pytest.raises(BadQuery, match="it does not name the instant of the snapshot"):
-        liqdata.ingest(folder, nameless)
+        # A price of 0 liquidates nothing, and coins listed in thousands are single ones.
+        rows = market.positions("PEPE")
+        assert [(row["side"], row["qty"], row["liquidation_price"]) for row in rows] == [
+            ("SHORT", 3000, Decimal("0.000012345678901235")),
+            ("LONG", 3000, None),
+        ]
+        assert rows.meta["seen_share"] == 1
+        assert len(market.positions("ETH")) == 0
+
+
+def test_the_instant_of_a_snapshot_is_in_its_name_or_the_end_of_its_day(tmp_path, folder):
+    columns = {"market": ["BTC"], "size": [2.0], "notional": [200.0], "entry_price": [9.0], "liquidation_price": [5.0]}
+    of_day = census.written(tmp_path / "all" / "date=2024-01-02" / "part-0.parquet", **columns)
+    liqdata.ingest(folder, of_day)
+    with liqdata.open(folder) as market:
+        assert market.positions("BTC").meta["snapshot"].timestamp() * 1000 == START + 24 * 3_600_000
+    for name in ("snapshot.parquet", "part_0.parquet", "date=2024-02-30/part-0.parquet"):
+        with pytest.raises(BadQuery, match="it does not name the instant of the snapshot"):
+            liqdata.ingest(folder, census.written(tmp_path / name, **columns))
+    for column in ("size", "notional", "market"):
+        bad = census.written(census.path_of(tmp_path, START), **columns | {column: pa.array([None], pa.string())})
+        with pytest.raises(BadQuery, match=r"row 0: (a missing value is not allowed|is missing)"):
+            liqdata.ingest(folder, bad)
