@@ -5,11 +5,9 @@ import urllib.request
 
 import buckets
 import pytest
-import samples
 from samples import DAY, HOUR, MINUTE, NOW
 
 import liqdata
-from liqdata import _core
 
 TOKEN = "correct-horse-battery"  # noqa: S105 - a test's own
 FOREVER, BAR, NEVER = "max-age=86400, immutable", "max-age=300", "no-cache"
@@ -31,26 +29,13 @@ def asked(path, **parameters):
     return f"{path}{'&' if '?' in path else '?'}{query}"
 
 
-def more(path):
-    """A late order of a closed bar, one received two days ago and committed now, and a bar."""
-    writer = _core.ArchiveWriter(path)
-    late = {name: cells[:2] for name, cells in samples.orders(seed=9).items()}
-    late["timestamp"] = [NOW - 7 * MINUTE, NOW - 20 * HOUR]
-    late["received_at"] = [NOW, NOW - 20 * HOUR]
-    bars = {name: cells[-1:] for name, cells in samples.bars(("BTC",), hours=1).items()}
-    bars["timestamp"] = [at + HOUR for at in bars["timestamp"]]
-    bars["interval"] = [5 * MINUTE]
-    writer.append(late, bars, None)
-    writer.close()
-
-
 def test_a_cache_never_keeps_an_answer_that_a_commit_changes(tmp_path):
     folder = buckets.archive(tmp_path / "archive")
     questions = [asked(path, **options) for path in PATHS for options in ({}, {"explain": 1})]
     questions += [asked(path, as_of=NOW - age) for path in PATHS for age in (HOUR, 19 * HOUR, 24 * HOUR + MINUTE)]
     with liqdata.open(folder) as market, liqdata.serve(market) as server:
         before = {question: fetch(server, question) for question in questions}
-        more(folder)
+        buckets.next_hour(folder)
         after = {question: fetch(server, question) for question in questions}
     for question, (lasts, body, _) in before.items():
         is_settled = f"as_of={NOW - 24 * HOUR - MINUTE}" in question
@@ -79,7 +64,7 @@ def test_answers_of_tables_last_for_a_bar_and_those_of_the_past_for_a_day(market
 
 def test_an_answer_without_the_rows_of_damaged_files_is_not_cached(tmp_path):
     folder = buckets.archive(tmp_path / "archive")
-    file = sorted(folder.glob("orders/**/*.parquet"))[0]
+    file = min(folder.glob("orders/**/*.parquet"))
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 255
     file.write_bytes(data)
