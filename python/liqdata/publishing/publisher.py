@@ -113,8 +113,9 @@ class Publisher:
         if unknown := sorted(set(self._coins) - set(known)):
             msg = f"coins: {unknown[0]!r} has no estimates here; allowed: {', '.join(known) or 'none yet'}"
             raise BadQuery(msg, parameter="coins")
-        self._seen = dict.fromkeys(self._coins, ("", 0))
-        self._closes = dict.fromkeys(self._coins, 0)
+        # The tag of the map that was last looked at, and the close of its last bar.
+        self._seen: dict[str, tuple[str, int]] = dict.fromkeys(self._coins, ("", 0))
+        self._closes: dict[str, int] = dict.fromkeys(self._coins, 0)
         self._of_coins: dict[str, _Entries] = {}
         self._of_all: _Entries = {}
         self._stored: set[str] = set()
@@ -174,30 +175,43 @@ class Publisher:
         self._service.object("health")
         now = self._service.now
         closes = {coin: self._seen[coin][1] for coin in coins}
-        before = self._stored.copy()
         of_coins = dict(self._of_coins)
-        new_bytes = 0
-        for coin in (*closes, None):
-            known = self._of_all if coin is None else of_coins.get(coin, {})
-            entries: _Entries = {}
-            files: dict[str, bytes] = {}
-            for question in of_all(now) if coin is None else of_coin(coin, now):
-                if ended.is_set():
-                    return None
-                self._ask(question, known.get(question), entries, files)
-            if coin is None:
-                of_all_now = entries
-                files |= _add(entries, "api", self._about_published([*of_coins]), {}, "")
-            else:
-                of_coins[coin] = entries
-            files = {name: data for name, data in files.items() if name not in self._stored}
-            self._put([_File(name, data, _kind(name), _LASTS) for name, data in files.items()])
-            self._stored |= files.keys()
-            new_bytes += sum(map(len, files.values()))
-        self._of_coins, self._of_all = of_coins, of_all_now
+        sent: list[int] = []
+        for coin in closes:
+            entries = self._entries(of_coin(coin, now), of_coins.get(coin, {}), sent, ended)
+            if entries is None:
+                return None
+            of_coins[coin] = entries
+        of_all_coins = self._entries(of_all(now), self._of_all, sent, ended)
+        if of_all_coins is None:
+            return None
+        self._send(_add(of_all_coins, "api", self._about_published([*of_coins]), {}, ""), sent)
+        self._of_coins, self._of_all = of_coins, of_all_coins
         self._closes |= closes
-        self._finish({**of_all_now, **{q: one for some in of_coins.values() for q, one in some.items()}}, position, now)
-        return Published(max(self._closes.values()), len(self._index["files"]), len(self._stored - before), new_bytes)
+        answers = dict(of_all_coins)
+        for entries in of_coins.values():
+            answers |= entries
+        self._finish(answers, position, now)
+        return Published(max(self._closes.values()), len(self._index["files"]), len(sent), sum(sent))
+
+    def _entries(
+        self, questions: Iterable[str], known: _Entries, sent: list[int], ended: threading.Event
+    ) -> _Entries | None:
+        """Ask questions and write the answers; add the sizes of new files to ``sent``. ``None`` if it is to end."""
+        entries: _Entries = {}
+        files: dict[str, bytes] = {}
+        for question in questions:
+            if ended.is_set():
+                return None
+            self._ask(question, known.get(question), entries, files)
+        self._send(files, sent)
+        return entries
+
+    def _send(self, files: dict[str, bytes], sent: list[int]) -> None:
+        new = [_File(name, data, _kind(name), _LASTS) for name, data in files.items() if name not in self._stored]
+        self._put(new)
+        self._stored |= files.keys()
+        sent += [len(file.data) for file in new]
 
     def _ask(self, question: str, known: _Entry | None, entries: _Entries, files: dict[str, bytes]) -> None:
         """Ask a question, and add the answer to the entries, and to the files if it has changed."""
