@@ -473,13 +473,8 @@ async fn estimated(
         changed_at: plain.changed_at.max(revision.changed_at),
         lifetime: plain.lifetime,
     };
-    let current = name(
-        shared
-            .market
-            .look_at(&Dependency::Observations)
-            .await?
-            .revision,
-    );
+    let observed = shared.market.look_at(&Dependency::Observations).await?;
+    let current = name(observed.revision);
     if current.is_current(headers) {
         return Ok(current.not_modified());
     }
