@@ -63,6 +63,7 @@ __all__ = [
     "model_version",
     "new_ingest_id",
     "openapi",
+    "page_files",
     "question",
     "read_reply",
     "rebuild",
@@ -214,6 +215,7 @@ def decode_all(
     seen: Callable[[int], object] | None = None,
 ) -> Table: ...
 def live_module() -> str: ...
+def page_files() -> list[tuple[str, str, bytes]]: ...
 def read_reply(endpoint: str, body: bytes, pieces: int | None = None) -> Any: ...
 
 @final

@@ -95,7 +95,7 @@ mod _core {
     #[pymodule_export]
     use crate::python::sources::order_walk::{History, walk_bounds};
     #[pymodule_export]
-    use crate::python::sources::server::{Server, count_alerts, limits, live_module};
+    use crate::python::sources::server::{Server, count_alerts, limits, live_module, page_files};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name Python's tools look for")]

@@ -38,7 +38,7 @@ use crate::server::admission::stream_slots::StreamSlots;
 use crate::server::answers::agent_calls::Agents;
 use crate::server::answers::page_files::page_file;
 use crate::server::answers::response::{DAMAGED, sign};
-use crate::server::answers::validator::REVALIDATE;
+use crate::server::answers::validator::{REVALIDATE, make_private};
 use crate::server::metrics::traffic::Traffic;
 
 /// Path of the metrics page, which receives the counters in [`ServerState`].
@@ -146,6 +146,9 @@ impl ServerState {
         }
         if probe && !self.access.is_open() {
             response = anonymous(response);
+        }
+        if !self.access.is_open() {
+            make_private(response.headers_mut());
         }
         passed.add_headers(response.headers_mut());
         (response, under_way)

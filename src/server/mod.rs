@@ -24,6 +24,7 @@ pub use access::tls::Tls;
 pub use access::tokens::Tokens;
 pub use admission::limits::Limits;
 pub use answers::agent_calls::{AgentAnswers, AgentCall, AgentReply, Agents, is_of_agents};
+pub use answers::page_files::page_files;
 pub use listen::{ServerSettings, run, run_with};
 pub use metrics::alerts::{AlertCounts, count_alerts};
 pub use reject::{Rejection, status};

@@ -45,6 +45,7 @@ COMMANDS = {
     },
     "Servers": {
         "serve": ("commands.serve", "serve a market over HTTP until Ctrl-C"),
+        "publish": ("commands.archive", "write the page and its answers as files for a static file server"),
         "mcp": ("agents", "answer agents over the Model Context Protocol, on standard input and output"),
         "token": ("commands.serve", "create a token for a server, and the line for its token file"),
     },

@@ -69,8 +69,9 @@ class Folder:
         except FileNotFoundError:
             return None
 
-    async def put(self, path: str, data: bytes) -> None:
-        """Write a file, either completely or not at all."""
+    async def put(self, path: str, data: bytes, attributes: dict[str, str] | None = None) -> None:
+        """Write a file, either completely or not at all. A folder has no place for attributes."""
+        del attributes
         await asyncio.to_thread(self._put, path, data)
 
     def _put(self, path: str, data: bytes) -> None:

@@ -155,9 +155,10 @@ class Objects:
         with suppress(FileNotFoundError):
             await self._await(path, self._library.delete_async(self._store, path))
 
-    async def put(self, path: str, data: bytes) -> None:
-        """Write an object, either completely or not at all."""
-        sending = self._library.put_async(self._store, path, data, use_multipart=None if len(data) > _WHOLE else False)
+    async def put(self, path: str, data: bytes, attributes: dict[str, str] | None = None) -> None:
+        """Write an object, either completely or not at all, with attributes such as ``Content-Type``."""
+        parts = None if len(data) > _WHOLE else False
+        sending = self._library.put_async(self._store, path, data, attributes=attributes, use_multipart=parts)
         try:
             await self._await(path, sending)
         except FileNotFoundError as error:

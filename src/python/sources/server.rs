@@ -29,6 +29,12 @@ pub(crate) fn live_module() -> &'static str {
     include_str!("../../../web/dist/live.js")
 }
 
+/// The files of the live page: path, content type and bytes.
+#[pyfunction]
+pub(crate) fn page_files() -> Vec<(&'static str, &'static str, &'static [u8])> {
+    server::page_files().collect()
+}
+
 /// Adds to the counts of alerts in the metrics of this process.
 #[pyfunction]
 #[pyo3(signature = (receiver, *, queued=0, delivered=0, failed=0, repeated=0))]

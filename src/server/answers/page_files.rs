@@ -81,6 +81,11 @@ impl PageFile {
     }
 }
 
+/// The files of the live page: path, content type and bytes.
+pub fn page_files() -> impl Iterator<Item = (&'static str, &'static str, &'static [u8])> {
+    FILES.iter().map(|file| (file.path, file.kind, file.body))
+}
+
 /// The response to a request for a file of the page. `None` if the request asks for something else, such as the list of
 /// the endpoints: `/` is JSON for clients that prefer it.
 pub(crate) fn page_file<B>(request: &Request<B>) -> Option<Response<Body>> {

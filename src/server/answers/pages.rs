@@ -27,7 +27,7 @@ use crate::server::answers::answer_cache::{CacheKey, Estimated, Realised};
 use crate::server::answers::query::{ParsedQuery, SINCE, VALUES, accepts_grid, prefers_explained};
 use crate::server::answers::response::{encoded, encoded_within, json};
 use crate::server::answers::response_cache::Lasting;
-use crate::server::answers::validator::{Validator, numbers};
+use crate::server::answers::validator::{Lifetime, Validator, numbers};
 use crate::server::reject::Rejection;
 use crate::server::shared::{Lane, PageState};
 
@@ -330,9 +330,11 @@ async fn realised(
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     let (nonce, hash) = (shared.nonce, hasher.finish());
+    let lifetime = Lifetime::of(&shared.market, request.as_of);
     let name = move |revision: Revision| Validator {
         tag: format!("{nonce:x}-{:x}-{hash:x}", revision.number),
         changed_at: revision.changed_at,
+        lifetime,
     };
     // An explanation includes collection sessions and gaps, which can change without a new order.
     let basis = if let Some(source) = &request.recording {
@@ -436,6 +438,7 @@ async fn estimated(
     let plain = Validator {
         tag: format!("{prefix}{number:x}"),
         changed_at: cached.changed_at,
+        lifetime: Lifetime::of(&shared.market, as_of),
     };
     let cut = left_out.and_then(|left_out| cut_grid(&cached.body, left_out));
     let is_cut = cut.is_some();
@@ -468,14 +471,10 @@ async fn estimated(
     let name = move |revision: Revision| Validator {
         tag: format!("{}-{:x}", plain.tag, revision.number),
         changed_at: plain.changed_at.max(revision.changed_at),
+        lifetime: plain.lifetime,
     };
-    let current = name(
-        shared
-            .market
-            .look_at(&Dependency::Observations)
-            .await?
-            .revision,
-    );
+    let observed = shared.market.look_at(&Dependency::Observations).await?;
+    let current = name(observed.revision);
     if current.is_current(headers) {
         return Ok(current.not_modified());
     }
@@ -624,6 +623,7 @@ impl PageState {
                 self.encoded(Lane::Quick).number()
             ),
             changed_at: wall_clock(),
+            lifetime: Lifetime::UntilCommit,
         })
     }
 }

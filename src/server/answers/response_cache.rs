@@ -14,7 +14,7 @@ use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LAST_MODIFIED,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LAST_MODIFIED,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -27,7 +27,7 @@ use crate::market::{Dependency, SourceState, wall_clock};
 use crate::model::Millis;
 use crate::server::answers::query::{accepts_grid, prefers_explained};
 use crate::server::answers::response::{DAMAGED, sign};
-use crate::server::answers::validator::Validator;
+use crate::server::answers::validator::{REVALIDATE, Validator};
 use crate::server::reject::Rejection;
 use crate::server::shared::PageState;
 
@@ -260,13 +260,20 @@ impl ReadyAnswers {
     }
 }
 
-/// Updates the damage header, which is never cached.
+/// Updates the damage header, which is never cached. An answer without the rows of damaged files changes with their
+/// repair.
 fn marked(shared: &PageState, mut response: Response) -> Response {
     if let Ok(damaged) = shared.market.damaged_files()
         && damaged > 0
     {
         let headers = response.headers_mut();
         headers.insert(DAMAGED, HeaderValue::from(damaged));
+        if headers
+            .get(CACHE_CONTROL)
+            .is_some_and(|value| value != "no-store")
+        {
+            headers.insert(CACHE_CONTROL, REVALIDATE);
+        }
     }
     response
 }

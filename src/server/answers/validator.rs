@@ -7,11 +7,65 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::market::wall_clock;
+use crate::market::{Market, wall_clock};
 use crate::model::Millis;
 
 /// Caches may store an answer but must revalidate it each time.
 pub(crate) const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
+
+/// How long a cache may use an answer without a request to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// The next commit may change the answer.
+    UntilCommit,
+    /// The market does not grow, so no bar closes. The server may be started again with other data.
+    OneBar,
+    /// The answer is as of a past instant, of which no more rows arrive.
+    Unlimited,
+}
+
+impl Lifetime {
+    /// The lifetime of an answer as of `as_of`, or about the present.
+    ///
+    /// Rows received by an instant may be committed later, but within a day.
+    pub(crate) fn of(market: &Market, as_of: Option<Millis>) -> Self {
+        let grows = market.is_growing();
+        let is_settled = |as_of: Millis| {
+            let known = market.now();
+            let settled = if grows {
+                known.min(wall_clock()).back(Millis::DAY)
+            } else {
+                known
+            };
+            as_of <= settled
+        };
+        match as_of {
+            Some(as_of) if is_settled(as_of) => Self::Unlimited,
+            _ if grows => Self::UntilCommit,
+            _ => Self::OneBar,
+        }
+    }
+
+    /// The value of `Cache-Control`. The connection replaces `public` if the server requires a token.
+    fn value(self) -> HeaderValue {
+        match self {
+            Self::UntilCommit => REVALIDATE,
+            Self::OneBar => HeaderValue::from_static("public, max-age=300"),
+            Self::Unlimited => HeaderValue::from_static("public, max-age=86400, immutable"),
+        }
+    }
+}
+
+/// Excludes shared caches from an answer that needs a token.
+pub(crate) fn make_private(headers: &mut HeaderMap) {
+    let public = headers.get(CACHE_CONTROL).and_then(|value| {
+        let rest = value.to_str().ok()?.strip_prefix("public")?;
+        HeaderValue::try_from(format!("private{rest}")).ok()
+    });
+    if let Some(value) = public {
+        headers.insert(CACHE_CONTROL, value);
+    }
+}
 
 /// The validator of an answer.
 ///
@@ -22,6 +76,7 @@ pub(crate) struct Validator {
     pub(crate) tag: String,
     /// The latest time at which the answer may have changed.
     pub(crate) changed_at: Millis,
+    pub(crate) lifetime: Lifetime,
 }
 
 impl Validator {
@@ -55,7 +110,7 @@ impl Validator {
             headers.insert(ETAG, tag);
         }
         headers.insert(LAST_MODIFIED, self.last_modified(now));
-        headers.insert(CACHE_CONTROL, REVALIDATE);
+        headers.insert(CACHE_CONTROL, self.lifetime.value());
     }
 
     /// The date for `Last-Modified` in epoch seconds: the first second that begins after the change, but at most the
@@ -146,6 +201,7 @@ mod tests {
         Validator {
             tag: "7-3".to_owned(),
             changed_at: Millis(changed_at),
+            lifetime: Lifetime::UntilCommit,
         }
     }
 

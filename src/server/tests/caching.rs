@@ -64,7 +64,12 @@ async fn every_answer_has_a_name_by_which_it_need_not_be_sent_again() {
                     get(&service, &uri, std::slice::from_ref(&accept)).await;
                 assert_eq!(status, StatusCode::OK, "{uri}");
                 assert!(!body.is_empty());
-                assert_eq!(headers[CACHE_CONTROL], "no-cache");
+                let lasts = if query.contains("as_of") {
+                    "public, max-age=86400, immutable"
+                } else {
+                    "public, max-age=300"
+                };
+                assert_eq!(headers[CACHE_CONTROL], lasts, "{uri}");
                 let tag = text(&headers, &ETAG);
                 assert!(tag.starts_with("W/\"") && tag.ends_with('"'), "{tag}");
                 let date = httpdate::parse_http_date(text(&headers, &LAST_MODIFIED)).unwrap();
@@ -80,6 +85,7 @@ async fn every_answer_has_a_name_by_which_it_need_not_be_sent_again() {
                     assert_eq!(status, StatusCode::NOT_MODIFIED, "{uri}");
                     assert!(nothing.is_empty());
                     assert_eq!(same[ETAG], headers[ETAG]);
+                    assert_eq!(same[CACHE_CONTROL], lasts, "{uri}");
                     assert_eq!(same[VARY], "accept, accept-encoding, prefer");
                     assert!(
                         !same.contains_key(CONTENT_TYPE) && !same.contains_key(CONTENT_ENCODING)

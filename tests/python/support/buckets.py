@@ -139,3 +139,16 @@ def more(path):
     writer.append(orders, bars, None)
     writer.roll(NOW + DAY)
     writer.close()
+
+
+def next_hour(path):
+    """A late order of a closed bar, one received two days ago and committed now, and a bar."""
+    writer = _core.ArchiveWriter(path)
+    late = {name: cells[:2] for name, cells in samples.orders(seed=9).items()}
+    late["timestamp"] = [NOW - 7 * MINUTE, NOW - 20 * HOUR]
+    late["received_at"] = [NOW, NOW - 20 * HOUR]
+    bars = {name: cells[-1:] for name, cells in samples.bars(("BTC",), hours=1).items()}
+    bars["timestamp"] = [at + HOUR for at in bars["timestamp"]]
+    bars["interval"] = [5 * MINUTE]
+    writer.append(late, bars, None)
+    writer.close()

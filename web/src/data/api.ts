@@ -1,4 +1,5 @@
 // Asks the server. One question has one place in memory, and is asked again on condition that it changed.
+import { find, forget, isPublished, streamBase } from "./published";
 
 export interface Facts {
     now: number | undefined;
@@ -69,7 +70,7 @@ export async function offerToken(value: string): Promise<string> {
     // No token has other characters, and no header may.
     if (!/^[\x21-\x7e]+$/.test(value)) return wrong;
     try {
-        const response = await fetch("api", {
+        const response = await fetch(`${streamBase ?? ""}api`, {
             headers: bearer(value, { accept: "application/json" }),
             cache: "no-store",
             credentials: "omit",
@@ -93,16 +94,16 @@ export function headers(more: Record<string, string> = {}): Record<string, strin
     return value ? bearer(value, more) : more;
 }
 
-function factsOf(response: Response): Facts {
+function factsOf({ headers }: { headers: Headers }): Facts {
     const number = (name: string) => {
-        const text = response.headers.get(name);
+        const text = headers.get(name);
         return text === null ? undefined : Number(text);
     };
     return {
         now: number("x-liqdata-now"),
-        simulated: response.headers.get("x-liqdata-simulated") === "true",
+        simulated: headers.get("x-liqdata-simulated") === "true",
         damaged: number("x-liqdata-damaged") ?? 0,
-        relative: response.headers.get("x-liqdata-open-interest") === "relative",
+        relative: headers.get("x-liqdata-open-interest") === "relative",
         openInterestAge: number("x-liqdata-open-interest-age"),
     };
 }
@@ -143,6 +144,7 @@ export async function ask<T>(
     read: Read<T> = readJson as Read<T>,
     newer?: (before: T) => Record<string, number> | undefined,
 ): Promise<Answer<T>> {
+    if (isPublished) return askFiles(path, signal, read);
     const key = `${accept} ${path}`;
     const known = kept.get(key);
     const conditional: Record<string, string> = known ? { "if-none-match": known.tag } : {};
@@ -170,14 +172,46 @@ export async function ask<T>(
     if (!response.ok) throw await refusal(response);
     const answer = { body: await read(response, before), facts, fresh: true };
     const tag = response.headers.get("etag");
-    if (tag) {
-        kept.delete(key);
-        kept.set(key, { tag, answer });
-        for (const oldest of kept.keys()) {
-            if (kept.size <= MOST) break;
-            kept.delete(oldest);
-        }
+    if (tag) keep(key, { tag, answer });
+    return answer;
+}
+
+function keep(key: string, answer: Kept): void {
+    kept.delete(key);
+    kept.set(key, answer);
+    for (const oldest of kept.keys()) {
+        if (kept.size <= MOST) break;
+        kept.delete(oldest);
     }
+}
+
+/** Parameters that a published page does not choose by, the least usual first. */
+const CHOICES = ["as_of", "source", "opened", "exchange", "interval", "range", "symbol"];
+
+/** Answers from the published files. */
+async function askFiles<T>(question: string, signal: AbortSignal | undefined, read: Read<T>): Promise<Answer<T>> {
+    const found = await find(question);
+    if (!found) {
+        const parameters = new URLSearchParams(question.split("?")[1]);
+        const name = CHOICES.find((one) => parameters.has(one));
+        const what = name === undefined ? question : `${name}=${parameters.get(name)}`;
+        throw new Refusal(400, `Not published: these files have no answer for ${what}.`, name, 0);
+    }
+    const facts = factsOf(found);
+    for (const listener of listeners) listener(facts);
+    const known = kept.get(question);
+    if (known?.tag === found.file) {
+        keep(question, known);
+        return { body: known.answer.body as T, facts, fresh: false };
+    }
+    const response = await fetch(found.file, { signal: signal ?? null, credentials: "omit", redirect: "error" });
+    if (!response.ok) {
+        // A page that slept for long knows an index of files that are gone. What is no refusal is asked again.
+        forget();
+        throw new Error(`${found.file}: status ${response.status}`);
+    }
+    const answer = { body: await read(response, undefined), facts, fresh: true };
+    keep(question, { tag: found.file, answer });
     return answer;
 }
 

@@ -1,6 +1,7 @@
 // One event stream for all tabs of a browser: the tab that holds a lock reads it and hands every event on.
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { headers, path } from "./api";
+import { position, streamBase } from "./published";
 
 export interface StreamEvent {
     kind: "orders" | "cascades" | "changes" | "gap" | "position";
@@ -47,6 +48,10 @@ export class Hub {
         private readonly onState: (state: StreamState) => void,
         private readonly events: string,
     ) {
+        if (streamBase === undefined) {
+            this.onState({ is: "refused", message: "published files, no live rows" });
+            return;
+        }
         if ("locks" in navigator && "BroadcastChannel" in globalThis) {
             this.channel = new BroadcastChannel(this.name);
             this.channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.hear(data);
@@ -145,8 +150,9 @@ export class Hub {
         this.ended.signal.addEventListener("abort", end);
         let silence = setTimeout(end, SILENCE);
         try {
+            this.last ??= await position();
             const resume: Record<string, string> = this.last === undefined ? {} : { "last-event-id": this.last };
-            const response = await fetch(path("api/liquidations/stream", { events: this.events }), {
+            const response = await fetch(path(`${streamBase}api/liquidations/stream`, { events: this.events }), {
                 headers: headers({ accept: "text/event-stream", ...resume }),
                 signal: cut.signal,
                 cache: "no-store",

@@ -1,5 +1,6 @@
 // Dialogs: help, what an estimate assumes, and tables of what charts show.
 import { signal, useSignal } from "@preact/signals";
+import { streamBase } from "../data/published";
 import { isRecorded } from "../view/address";
 import { moment, percent, price, short, zoneName } from "../view/numbers";
 import { SCORECARD, scoreOf } from "../view/scorecard";
@@ -227,7 +228,7 @@ function Alert() {
     // Two digits, rounded down, so that the cluster itself is one of those that are watched.
     const unit = 10 ** Math.max(0, Math.floor(Math.log10(cluster.amount)) - 1);
     const least = Math.max(1, Math.floor(cluster.amount / unit) * unit);
-    const line = `liqdata watch ${symbol} --url ${new URL(".", location.href).href.replace(/\/$/, "")} --alert-cluster-usd ${least}`;
+    const line = `liqdata watch ${symbol} --url ${new URL(streamBase || ".", location.href).href.replace(/\/$/, "")} --alert-cluster-usd ${least}`;
     const copy = async () => {
         try {
             await navigator.clipboard.writeText(line);

@@ -1,5 +1,6 @@
 // The head: what is asked for, whether it is live, and how old what is known is.
 import { signal } from "@preact/signals";
+import { isPublished, otherRanges, unpublished } from "../data/published";
 import { CMAPS, RANGES, SCALES, SOURCES } from "../view/address";
 import { age, clock, moment, zoneName } from "../view/numbers";
 import { theme } from "../view/screen";
@@ -129,7 +130,7 @@ export function Head() {
                 name="range"
                 value={length}
                 options={RANGES.map((value) => [value, value] as const)}
-                refused={tooLong.value}
+                refused={unpublished(otherRanges(RANGES), tooLong.value)}
                 onChange={(value) => change({ range: value }, true)}
             />
             <div class="mid">
@@ -146,18 +147,21 @@ export function Head() {
                     name="exchange"
                     value={exchange ?? ""}
                     options={[["", "all"] as const, ...single(places)]}
+                    refused={unpublished(places)}
                     onChange={(value) => change({ exchange: value || undefined }, true)}
                 />
                 <Choice
                     name="source"
                     value={source}
                     options={allSources.value.map(named)}
+                    refused={unpublished(allSources.value.filter((name) => name !== "estimate"))}
                     onChange={(value) => change({ source: value }, true)}
                 />
                 <Choice
                     name="compared with"
                     value={charts.value[1] ? (compare ?? "") : ""}
                     options={[["", "nothing"] as const, ...comparisons.value.map(comparison)]}
+                    refused={unpublished(comparisons.value.filter((what) => !/^(model|coin):/.test(what)))}
                     onChange={(value) => change({ compare: value || undefined }, true)}
                 />
             </div>
@@ -174,6 +178,7 @@ export function Head() {
                         ["none", "nothing"] as const,
                         ...SOURCES.map((value) => [value, SOURCE_NAMES[value] ?? value] as const),
                     ]}
+                    refused={unpublished(SOURCES.filter((name) => name !== "estimate"))}
                     onChange={(value) => change({ beside: value }, true)}
                 />
                 <Choice
@@ -183,12 +188,14 @@ export function Head() {
                         ["ever", "ever"],
                         ["range", "in this range"],
                     ]}
+                    refused={unpublished(["range"])}
                     onChange={(value) => change({ opened: value }, true)}
                 />
                 <label class="choice">
                     <span class="name">as of (UTC)</span>
                     <input
                         type="datetime-local"
+                        disabled={isPublished}
                         value={as_of !== undefined && now.value ? new Date(now.value).toISOString().slice(0, 16) : ""}
                         onChange={(event) => {
                             const text = event.currentTarget.value;
@@ -217,9 +224,11 @@ export function Head() {
                 <button type="button" onClick={() => copyAddress()}>
                     copy address
                 </button>
-                <button type="button" onClick={() => copyAddress(true)}>
-                    copy link to this moment
-                </button>
+                {!isPublished && (
+                    <button type="button" onClick={() => copyAddress(true)}>
+                        copy link to this moment
+                    </button>
+                )}
                 <button type="button" onClick={() => (dialog.value = "help")}>
                     help
                 </button>

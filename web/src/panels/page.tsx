@@ -1,4 +1,5 @@
 import { Component, type ComponentChildren } from "preact";
+import { isPublished } from "../data/published";
 import { PANELS } from "../view/address";
 import { phone, theme } from "../view/screen";
 import { change, index, KINDS, ready, simulated, stream, tokenNeeded, view } from "../view/state";
@@ -102,8 +103,15 @@ export function Page() {
                 ))}
             </nav>
             <footer>
-                source: {about?.source ?? "…"} · liqdata {about?.version ?? ""} · <a href="docs">interface</a> ·{" "}
-                <a href="api">API</a> · <a href="THIRD-PARTY.txt">licences</a> · charting by{" "}
+                source: {about?.source ?? "…"} · liqdata {about?.version ?? ""} ·{" "}
+                {isPublished ? (
+                    "published with each closed bar · "
+                ) : (
+                    <>
+                        <a href="docs">interface</a> · <a href="api">API</a> ·{" "}
+                    </>
+                )}
+                <a href="THIRD-PARTY.txt">licences</a> · charting by{" "}
                 <a href="https://www.tradingview.com/" rel="noreferrer">
                     TradingView Lightweight Charts™
                 </a>

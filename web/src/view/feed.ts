@@ -3,11 +3,13 @@ import { computed, effect, signal } from "@preact/signals";
 import { ask, listeners, path } from "../data/api";
 import type { Loader } from "../data/loader";
 import { passes } from "../data/orders";
+import { isPublished, publications } from "../data/published";
 import { Hub, type StreamEvent } from "../data/stream";
 import type { Cascade, Order } from "../data/types";
 import {
     askNewestOrders,
     damaged,
+    index,
     KINDS,
     newest,
     otherCoin,
@@ -194,8 +196,14 @@ export function start(): void {
         void view.value.as_of;
         known.value = false;
         listed = new Map();
-        tape.value = [];
+        // The list of a published page ends with the publication: what the stream sent since is not in it.
+        if (!isPublished) tape.value = [];
         paused.value = undefined;
         list();
+    });
+    publications.add(() => {
+        everything();
+        index.load();
+        if (stream.peek().is === "refused") list();
     });
 }

@@ -1,4 +1,4 @@
-"""The commands ``verify``, ``backup`` and ``export`` of an archive."""
+"""The commands ``verify``, ``backup``, ``export`` and ``publish``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from liqdata.cli import source
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.words import Folder, Names
 from liqdata.text.printable import counted, printable
@@ -23,7 +24,9 @@ TABLES = ("orders", "bars", "open_interest", "maps", "positions", "totals")
 
 
 def command(name: str, sentence: str) -> Command:
-    """Build the command ``verify``, ``backup`` or ``export``."""
+    """Build the command ``verify``, ``backup``, ``export`` or ``publish``."""
+    if name == "publish":
+        return _publication(name, sentence)
     folder = click.Argument(["archive"], type=Folder(), metavar="DIR")
     as_json = flag("--json", help="Print JSON.")
     if name == "backup":
@@ -65,6 +68,39 @@ def command(name: str, sentence: str) -> Command:
     )
     made.epilog = "URL is a folder or an address for this archive only, such as s3://bucket/prefix."
     return made
+
+
+def _publication(name: str, sentence: str) -> Command:
+    """Build the command ``publish``."""
+    made = Command(
+        name,
+        sentence,
+        _publish,
+        [
+            click.Argument(["target"], metavar="URL"),
+            option("--coins", type=Names(), metavar="COINS", help="Coins, such as BTC,ETH.  [default: all]"),
+            option(
+                "--stream",
+                metavar="URL",
+                help="Address of the server with live rows, which the browsers of the readers can reach.  "
+                "[default: no live rows]",
+            ),
+            flag("--once", help="End after one publication."),
+            *source.options(),
+        ],
+    )
+    made.epilog = (
+        "URL is a folder or an address for this page only, such as s3://bucket/prefix. Without --url, --archive or "
+        "--demo the answers are those of $LIQDATA_BASE_URL."
+    )
+    return made
+
+
+def _publish(*, target: str, coins: list[str] | None, stream: str | None, once: bool, **given: Any) -> None:
+    from liqdata.cli.output.publication import publish
+
+    names = None if coins is None else [coin.upper() for coin in coins]
+    publish(source.taken(given), target, coins=names, stream=stream, once=once)
 
 
 def _verify(*, archive: Path, repair: bool, json: bool) -> None:
