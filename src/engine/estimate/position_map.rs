@@ -119,6 +119,8 @@ pub fn measured(
         fine: None,
         bounds: None,
         clusters: None,
+        exact_share: None,
+        exact: None,
     };
     if shown.low.is_some() || shown.high.is_some() {
         crop(

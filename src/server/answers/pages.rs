@@ -397,7 +397,11 @@ async fn estimated(
     needed: RequiredHistory,
     make: Make,
 ) -> Result<Response, Rejection> {
-    let basis = Dependency::Coin(needed.coin.clone());
+    let basis = if needed.positions {
+        Dependency::Record
+    } else {
+        Dependency::Coin(needed.coin.clone())
+    };
     let standing = shared.market.look_at(&basis).await?;
     let revision = standing.revision.number;
     let key = CacheKey::Estimate {
