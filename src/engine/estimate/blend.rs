@@ -21,6 +21,9 @@ const ENDS: [f64; 10] = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5]
 /// The last band is open.
 const BANDS: usize = ENDS.len() + 1;
 
+/// Number of bands near the price, up to 10 %.
+const NEAR: usize = 6;
+
 /// Number of accounts above which tiers are fitted.
 const MANY: usize = 100;
 
@@ -385,8 +388,9 @@ fn remainder(
 
 /// The weights of tiers, times a scale, by which the model has the known quantity in each band.
 ///
-/// `modelled` has the located share by tier and band, and `qty` is the quantity of all known positions of the side.
-/// Maximises the Poisson likelihood, and shrinks to `weights` by the number of accounts.
+/// `modelled` has the located share by tier and band, and `qty` is the quantity of all known positions of the side. With
+/// few accounts only the scale is fitted, to what lies near the price. With many the weights maximise the Poisson
+/// likelihood. Both are shrunk to `weights` by the number of accounts.
 fn fitted(
     weights: &[f64],
     modelled: &[Bands],
@@ -394,52 +398,54 @@ fn fitted(
     qty: f64,
     accounts: usize,
 ) -> Vec<f64> {
-    let sum = |bands: &Bands| bands.iter().sum::<f64>();
-    let located: f64 = weights
-        .iter()
-        .zip(modelled)
-        .map(|(weight, bands)| weight * sum(bands))
-        .sum();
+    let many = accounts > MANY;
+    let sum = |bands: &Bands| {
+        bands
+            .iter()
+            .take(if many { BANDS } else { NEAR })
+            .sum::<f64>()
+    };
+    let located = weights.iter().zip(modelled);
+    let located: f64 = located.map(|(weight, bands)| weight * sum(bands)).sum();
     if qty <= 0.0 || located <= 0.0 {
         return weights.to_vec();
     }
     let scale = sum(known) / (qty * located);
     let mut found: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
-    for _ in 0..if accounts > MANY { STEPS } else { 0 } {
-        let mut ratios = *known;
-        for (band, ratio) in ratios.iter_mut().enumerate() {
-            let tiers = found.iter().zip(modelled);
-            let expected: f64 = tiers
-                .map(|(weight, bands)| weight * qty * bands.get(band).unwrap_or(&0.0))
-                .sum();
-            *ratio = if expected > 0.0 {
-                *ratio / expected
-            } else {
-                0.0
-            };
-        }
-        for (weight, bands) in found.iter_mut().zip(modelled) {
-            let all = sum(bands);
-            if all > 0.0 {
-                *weight *= bands
-                    .iter()
-                    .zip(&ratios)
-                    .map(|(band, ratio)| band * ratio)
-                    .sum::<f64>()
-                    / all;
-            }
-        }
+    for _ in 0..if many { STEPS } else { 0 } {
+        improve(&mut found, modelled, known, qty);
     }
     #[expect(
         clippy::cast_precision_loss,
         reason = "accounts are counted in thousands"
     )]
     let trust = accounts as f64 / (accounts as f64 + PRIOR);
-    let shrunk = found
-        .iter()
-        .zip(weights)
-        .map(|(found, weight)| weight + trust * (found - weight));
-    shrunk.collect()
+    let shrunk = found.iter().zip(weights);
+    shrunk
+        .map(|(found, weight)| weight + trust * (found - weight))
+        .collect()
+}
+
+/// One step of expectation maximisation.
+fn improve(weights: &mut [f64], modelled: &[Bands], known: &Bands, qty: f64) {
+    let mut ratios = *known;
+    for (band, ratio) in ratios.iter_mut().enumerate() {
+        let tiers = weights.iter().zip(modelled);
+        let expected = tiers.map(|(weight, bands)| weight * qty * bands.get(band).unwrap_or(&0.0));
+        let expected: f64 = expected.sum();
+        *ratio = if expected > 0.0 {
+            *ratio / expected
+        } else {
+            0.0
+        };
+    }
+    for (weight, bands) in weights.iter_mut().zip(modelled) {
+        let all: f64 = bands.iter().sum();
+        if all > 0.0 {
+            let times = bands.iter().zip(&ratios).map(|(band, ratio)| band * ratio);
+            *weight *= times.sum::<f64>() / all;
+        }
+    }
 }
 
 /// The located share of the open interest by side, tier and band, as if all of it were in that tier.

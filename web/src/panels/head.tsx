@@ -1,6 +1,6 @@
 // The head: what is asked for, whether it is live, and how old what is known is.
 import { signal } from "@preact/signals";
-import { CMAPS, RANGES, SCALES, SOURCES } from "../view/address";
+import { BESIDE, CMAPS, RANGES, SCALES } from "../view/address";
 import { age, clock, moment, zoneName } from "../view/numbers";
 import { theme } from "../view/screen";
 import { streamText } from "../view/sentences";
@@ -30,6 +30,7 @@ export const copied = signal("");
 
 const SOURCE_NAMES: Record<string, string> = {
     estimate: "estimate",
+    blended: "known positions + estimate",
     positions: "measured positions",
     served: "as served",
 };
@@ -172,7 +173,7 @@ export function Head() {
                     value={beside}
                     options={[
                         ["none", "nothing"] as const,
-                        ...SOURCES.map((value) => [value, SOURCE_NAMES[value] ?? value] as const),
+                        ...BESIDE.map((value) => [value, SOURCE_NAMES[value] ?? value] as const),
                     ]}
                     onChange={(value) => change({ beside: value }, true)}
                 />
