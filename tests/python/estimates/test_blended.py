@@ -133,7 +133,7 @@ def test_located_unlocated_and_measured_are_the_open_interest(tier):
     interest = demo.open_interest("BTC").to_pandas().groupby("timestamp")["open_interest"].sum().iloc[-1]
     known = blended.meta["explain"]["measured"]["bitget"]
     assert known["openInterest"] < interest
-    held = demo.positions("BTC").to_pandas()
+    seen = demo.positions("BTC").to_pandas()
 
     def located(map):
         p0, h, first, longs_end, usd = map.fine
@@ -142,7 +142,7 @@ def test_located_unlocated_and_measured_are_the_open_interest(tier):
         return [qty[bins < longs_end].sum(), qty[bins >= longs_end].sum()]
 
     for side, (all_of, model_of) in enumerate(zip(located(blended), located(plain), strict=True)):
-        mine = held[held["side"] == ("LONG", "SHORT")[side]]
+        mine = seen[seen["side"] == ("LONG", "SHORT")[side]]
         assert known["quantity"][side] == pytest.approx(mine["qty"].sum())
         left = max(known["openInterest"] - known["quantity"][side], 0)
         others = interest - known["openInterest"]
