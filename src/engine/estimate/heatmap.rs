@@ -102,11 +102,14 @@ pub struct HeatmapColumn {
     pub exact: MassColumn,
 }
 
+/// The fit of a day, and the factors of its tiers.
+type DayWeights = (Option<Arc<Fit>>, [Vec<f64>; 2]);
+
 /// Reads columns with the weights of their day.
 pub struct DailyWeights<'a> {
     frame: &'a ReplayWindow<'a>,
     /// By UTC day.
-    weights: HashMap<Millis, (Option<Arc<Fit>>, [Vec<f64>; 2])>,
+    weights: HashMap<Millis, DayWeights>,
 }
 
 impl<'a> DailyWeights<'a> {
@@ -215,7 +218,14 @@ fn add_shares(
     let exact_rows = rows.matrix(grid, &[Some(&last.exact)]);
     let all_rows = rows.matrix(grid, &[Some(&last.mass)]);
     let shares = exact_rows.iter().zip(&all_rows);
-    map.exact_share = Some(shares.map(|(exact, all)| (exact / all).min(1.0)).collect());
+    let share = |(exact, all): (&f64, &f64)| {
+        if *all > 0.0 {
+            (exact / all).min(1.0)
+        } else {
+            f64::NAN
+        }
+    };
+    map.exact_share = Some(shares.map(share).collect());
     map.exact = Some(ExactPart {
         share: (all > 0.0).then(|| (exact / all).min(1.0)),
         within,

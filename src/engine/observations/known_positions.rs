@@ -55,7 +55,9 @@ impl KnownPositions {
             };
             let snapshots = found.exchanges.entry(first.exchange.clone()).or_default();
             let snapshot = snapshots.entry(first.timestamp).or_default();
-            rows.iter().for_each(|row| snapshot.add(row));
+            for row in rows {
+                snapshot.add(row);
+            }
             let known = accounts
                 .entry((&first.exchange, first.timestamp))
                 .or_default();

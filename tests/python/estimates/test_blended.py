@@ -94,18 +94,18 @@ def test_with_all_positions_it_is_their_map(whole, true):
     assert (blended.view, blended.meta["opened"]) == ("exposed", "ever")
     # The fine grid has them, too.
     low = 0.97 * blended.current_price
-    crossed = true[(true["side"] == "LONG") & (true["liquidation_price"] >= low)]
-    usd = (crossed["qty"] * crossed["liquidation_price"]).sum()
-    assert blended.swept(low=low)["long_usd"] == pytest.approx(usd, rel=0.02)
+    longs = true[true["side"] == "LONG"]
+    # A cell that the move touches counts in full.
+    least, most = (longs[longs["liquidation_price"] >= end] for end in (low, low * np.exp(-5e-4)))
+    usd = [(part["qty"] * part["liquidation_price"]).sum() for part in (least, most)]
+    assert usd[0] <= blended.swept(low=low)["long_usd"] * (1 + 1e-9) <= usd[1] * (1 + 2e-9)
     # Cropped bins have their shares.
     near = whole.liqmap("BTC", view="blended", span=(low, 1.03 * blended.current_price))
     assert len(near.exact_share) == len(near.total) < len(blended.total)
 
 
-def test_a_column_has_the_positions_known_at_its_end(whole, modelled, true, earlier):
-    blended, plain = (market.heatmap("BTC", "12h", span="all", **view) for market, view in (
-        (whole, {"view": "blended"}), (modelled, {}),
-    ))  # fmt: skip
+def test_a_column_has_the_positions_known_at_its_end(whole, true, earlier):
+    blended, plain = (whole.heatmap("BTC", "12h", span="all", view=view) for view in ("blended", "modelled"))
     ends = blended.times.astype("datetime64[ms]").astype(int)
     before = ends < earlier
     assert before.any()
@@ -146,10 +146,12 @@ def test_located_unlocated_and_measured_are_the_open_interest(tier):
         assert known["quantity"][side] == pytest.approx(mine["qty"].sum())
         left = max(known["openInterest"] - known["quantity"][side], 0)
         others = interest - known["openInterest"]
-        # What waits has a location at its own price; the fine grid has it at the middle of its bin.
         waits = mine["qty"].sum()
+        # The fine grid has USD at the middle of a bin, and far positions at a hundredth of the price.
+        at = np.maximum(mine["liquidation_price"], blended.current_price / 100)
+        exact = (mine["qty"] * mine["liquidation_price"] / at).sum()
         expected = model_of * (others + left * known["scale"][side]) / interest
-        assert all_of - waits == pytest.approx(expected, abs=3e-4 * waits)
+        assert all_of - exact == pytest.approx(expected, abs=3e-4 * exact)
         unlocated = others + left - expected
         assert unlocated >= 0
         share = blended.meta["explain"]["locatedShare"][side]
