@@ -30,7 +30,7 @@ export const copied = signal("");
 
 const SOURCE_NAMES: Record<string, string> = {
     estimate: "estimate",
-    blended: "known positions + estimate",
+    blended: "known + estimate",
     positions: "measured positions",
     served: "as served",
 };
