@@ -42,7 +42,7 @@ class HeatmapGridMembers:
         ),
         "exact_share": (
             "npt.NDArray[np.float64]",
-            "share of each row of the last column that is positions of accounts, null for an empty row; only with view=blended",
+            "share of known positions in each row of the last column, null for an empty row; only with view=blended",
         ),
     }
 

@@ -67,7 +67,7 @@ object! {
         [extension] row_step "rowStep": Option<f64>, "the width of a row in log price; absent if the rows differ in width";
         [extension] edges: Option<Vec<f64>> ["USD"], "the prices at which rows begin, and at which the last one ends; only if the rows differ in width";
         [extension] outside: Option<ColumnUsd> ["USD"], "amounts at prices that the heatmap does not show, by column";
-        [extension] exact_share "exactShare": Option<Cells>, "share of each row of the last column that is positions of accounts, null for an empty row; only with view=blended";
+        [extension] exact_share "exactShare": Option<Cells>, "share of known positions in each row of the last column, null for an empty row; only with view=blended";
         [extension] exact: Option<ExactPart>, "the same of the whole last column, and the exchanges with known positions; only with view=blended";
     }
     checked by fitting

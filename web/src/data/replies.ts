@@ -216,7 +216,7 @@ export interface HeatmapGrid {
     edges?: number[];
     /** the same of the whole last column, and the exchanges with known positions; only with view=blended. */
     exact?: ExactPart;
-    /** share of each row of the last column that is positions of accounts, null for an empty row; only with view=blended. */
+    /** share of known positions in each row of the last column, null for an empty row; only with view=blended. */
     exactShare?: (number | null)[];
     /** the estimate, a list for each price. */
     matrix: (number | null)[][];
