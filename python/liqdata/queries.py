@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         MapRange,
         MapRow,
         MapSource,
+        MapView,
         ModelNumber,
         Opened,
         OpenInterestRow,
@@ -449,6 +450,7 @@ class Queries(Generic[Amount]):
         *,
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
+        view: MapView = "modelled",
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -463,6 +465,7 @@ class Queries(Generic[Amount]):
         *,
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
+        view: MapView = "modelled",
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -477,6 +480,7 @@ class Queries(Generic[Amount]):
         *,
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
+        view: MapView = "modelled",
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -491,6 +495,7 @@ class Queries(Generic[Amount]):
         *,
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
+        view: MapView = "modelled",
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -504,6 +509,7 @@ class Queries(Generic[Amount]):
         *,
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
+        view: MapView = "modelled",
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instants | None = None,
@@ -531,6 +537,13 @@ class Queries(Generic[Amount]):
             column is what the map was at its end, and does not change later; the last one is ``liqmap(symbol,
             "all")``. With ``"range"`` the first columns are nearly empty, because nothing was opened yet. Needs
             ``liqdata serve``.
+        view : {"modelled", "blended"}
+            ``"blended"``: where positions of accounts are known (:meth:`positions`), they stand at their own
+            liquidation prices, and the model spreads the rest of the open interest. Each column has the positions known
+            at its end. :attr:`~Heatmap.exact_share` has their share of each row of the last column,
+            ``meta["exact_share"]`` that of the whole last column, and ``meta["measured_exchanges"]`` the exchanges with
+            known positions. Without known positions, and without open interest, it is the modelled heatmap. Needs
+            ``liqdata serve``.
         exchange : str, optional
             Use only open interest and orders of this exchange; bars and relative volume cover all exchanges of the
             coin. All exchanges by default. Needs ``liqdata serve``.
@@ -538,8 +551,8 @@ class Queries(Generic[Amount]):
             ``"estimate"``, which is the default, or the name of a recorded source, such as ``"coinglass"``
             (:func:`liqdata.record`): its newest map of this coin and range as it was served, or with ``as_of`` the
             newest one at that instant. ``meta["recording"]`` and ``meta["recorded_at"]`` have the name and the instant
-            of the recording. It cannot be combined with ``span``, ``opened`` or a :class:`Model`. Needs ``liqdata
-            serve``.
+            of the recording. It cannot be combined with ``span``, ``opened``, ``view`` or a :class:`Model`. Needs
+            ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             an iterator of heatmaps in the same order, which requests or computes a few heatmaps at a time (an async
@@ -589,6 +602,7 @@ class Queries(Generic[Amount]):
         bin: float | None = None,
         span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
+        view: MapView = "modelled",
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -604,6 +618,7 @@ class Queries(Generic[Amount]):
         bin: float | None = None,
         span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
+        view: MapView = "modelled",
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -619,6 +634,7 @@ class Queries(Generic[Amount]):
         bin: float | None = None,
         span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
+        view: MapView = "modelled",
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -634,6 +650,7 @@ class Queries(Generic[Amount]):
         bin: float | None = None,
         span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
+        view: MapView = "modelled",
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -648,6 +665,7 @@ class Queries(Generic[Amount]):
         bin: float | None = None,
         span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
+        view: MapView = "modelled",
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instants | None = None,
@@ -671,6 +689,11 @@ class Queries(Generic[Amount]):
             As for :meth:`heatmap`; :attr:`~LiquidationMap.outside` has the sums of what is not shown.
         opened : {"ever", "range"}, optional
             As for :meth:`heatmap`. By default ``"ever"`` for the range ``"all"``, and ``"range"`` for the others.
+        view : {"modelled", "blended"}
+            As for :meth:`heatmap`. A blended map counts all open positions (``opened="ever"``), and exposed open
+            interest unless ``model`` is given. :attr:`~LiquidationMap.exact_share` has the share of known positions in
+            each bin, ``meta["exact_share"]`` that in the whole map, and ``meta["exact_within"]`` that up to 1, 2, 5 and
+            10 percent from the price. Needs ``liqdata serve``.
         exchange : str, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
         source : {"estimate", "positions"} or str, optional

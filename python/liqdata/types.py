@@ -65,6 +65,7 @@ __all__ = [
     "MapRow",
     "MapSide",
     "MapSource",
+    "MapView",
     "MaxPain",
     "ModelNumber",
     "OpenInterestRow",
@@ -139,6 +140,9 @@ ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps", "po
 
 MapSource: TypeAlias = Literal["estimate", "positions"] | str  # noqa: PYI051 - the names are for completion
 """Source of a map: an estimate, observed positions (liquidation maps only), or the name of a recorded source."""
+
+MapView: TypeAlias = Literal["modelled", "blended"]
+"""Which positions of a map are exact: none, or those of accounts that are known."""
 
 Opened: TypeAlias = Literal["ever", "range"]
 """Which positions an estimate counts: all that are open, or those that were opened within the range."""

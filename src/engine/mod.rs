@@ -30,8 +30,10 @@ pub use coverage::feed_coverage::{FeedCoverage, RecordedRanges, covered_share};
 pub use coverage::undercount::{CompleteTapes, undercount};
 pub use error::EngineError;
 pub use estimate::crossings::{PriceMove, crossed_by_moves, crossed_by_periods};
-pub use estimate::estimate_basis::{Estimate, EstimateBasis, ExchangeShares, SideBoundary};
-pub use estimate::heatmap::heatmap;
+pub use estimate::estimate_basis::{
+    Estimate, EstimateBasis, ExchangeShares, MeasuredBasis, SideBoundary,
+};
+pub use estimate::heatmap::{heatmap, usual_column};
 pub use estimate::instant_series::{heatmaps, liqmaps};
 pub use estimate::levels::levels;
 pub use estimate::liquidation_map::{MapOptions, liqmap, liqmap_with};
@@ -49,6 +51,7 @@ pub use ledger::ledger::{Ledger, Step};
 pub use ledger::parameters::{Drift, Parameters, Tier, TurnoverClock, version};
 pub use ledger::replay::advance_ledger;
 pub use observations::bar_sources::BarSources;
+pub use observations::known_positions::KnownPositions;
 pub use observations::known_rows::{bars, first_bar, open_interest};
 pub use observations::observations::{Observations, ObservedTables};
 pub use observations::open_interest_units::{OpenInterestUnit, each_in_base_units, in_base_units};

@@ -2,16 +2,21 @@
 //! market without liquidations.
 
 use crate::contract::{BadQuery, Orders};
-use crate::engine::{self, EngineError, View};
+use crate::engine::{self, EngineError, KnownPositions, View};
+use crate::market::known_positions::WantedPositions;
 use crate::market::market::Market;
 use crate::market::names::{is_exchange, is_well_known};
 use crate::market::query::market_query::{
     ExplainedReply, MarketQuery, QueryInputs, QueryNames, wanted,
 };
 use crate::market::refusal::{Refusal, RefusalCode};
-use crate::market::revision::wall_clock;
+use crate::market::revision::{Dependency, wall_clock};
 use crate::market::source::view_source::{RequiredHistory, view_of};
-use crate::model::{Chosen, GroupedOrder, Millis, Model, Symbol};
+use crate::model::{
+    Chosen, GroupedOrder, HeatmapRange, Millis, Model, PositionRow, Symbol, TimeRange,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Names of the endpoints that compute their answers from liquidation orders.
 const REALISED: [&str; 9] = [
@@ -63,6 +68,18 @@ impl Market {
             self.check_answer(question, &reply)?;
             return Ok(ExplainedReply::realised(reply));
         }
+        let known = match question.blended() {
+            None => None,
+            Some((wanted, modelled)) => {
+                let known = self.known_positions(&wanted, as_of)?;
+                if known.is_empty() {
+                    let mut answered = self.answer_within(&modelled, as_of, most)?;
+                    E::note_exact(&mut answered.reply);
+                    return Ok(answered);
+                }
+                Some(known)
+            }
+        };
         let needed = match question.material() {
             QueryInputs::Realised(_)
             | QueryInputs::Recorded(_)
@@ -70,8 +87,9 @@ impl Market {
             | QueryInputs::Served(_) => None,
             QueryInputs::Estimated(needed) => Some(needed),
         };
-        let answered = view_of(&*self.source, as_of, needed.as_ref(), |view| {
-            question.answer(view)
+        let answered = view_of(&*self.source, as_of, needed.as_ref(), |view| match &known {
+            Some(known) => question.answer(&view.with_positions(known)),
+            None => question.answer(view),
         })
         .and_then(|answered| Ok(answered?))
         .map_err(|refusal| match &needed {
@@ -83,9 +101,55 @@ impl Market {
         if let (Some(needed), Some(explain)) = (&needed, &mut answered.explain) {
             explain.damaged = self.source.damage_behind(needed, explain.closed)?;
         }
+        if known.is_some() {
+            E::note_exact(&mut answered.reply);
+        }
         E::label(&mut answered.reply, self.simulated);
         self.check_answer(question, &answered.reply)?;
         Ok(answered)
+    }
+
+    /// The positions that a query needs, as known at `as_of` or now; empty if none are known.
+    fn known_positions(
+        &self,
+        wanted: &WantedPositions,
+        as_of: Option<Millis>,
+    ) -> Result<Arc<KnownPositions>, Refusal> {
+        let revision = self.state(&Dependency::Record)?.revision.number;
+        self.positions.get((wanted.clone(), as_of, revision), || {
+            let (coin, exchange) = (wanted.coin.as_str(), wanted.exchange.as_deref());
+            let mut rows = self.source.positions(coin, exchange, as_of)?;
+            if let Some(range) = wanted.columns.filter(|_| !rows.is_empty()) {
+                let snapshot = |row: &PositionRow| (row.exchange.clone(), row.timestamp);
+                let newest: BTreeSet<(String, Millis)> = rows.iter().map(snapshot).collect();
+                let earlier = self.earlier_positions(coin, exchange, range, as_of)?;
+                let earlier = earlier.into_iter();
+                rows.extend(earlier.filter(|row| !newest.contains(&snapshot(row))));
+            }
+            Ok(KnownPositions::new(&rows))
+        })
+    }
+
+    /// The snapshots before the newest one that the columns of a heatmap need.
+    fn earlier_positions(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        columns: HeatmapRange,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        let end = self.now_at(as_of);
+        let first = match columns {
+            HeatmapRange::All => self.source.first_bar(coin, as_of, TimeRange::ALL)?,
+            _ => Some((end.back(columns.millis()), 0)),
+        };
+        let Some((start, _)) = first else {
+            return Ok(Vec::new());
+        };
+        let range = TimeRange::new(start, end);
+        let step = engine::usual_column(columns, range.length());
+        self.source
+            .position_history(coin, exchange, range, step, as_of)
     }
 
     /// Refuses an instant before the first observation, or too far in the future.
@@ -227,6 +291,7 @@ impl Market {
             exchange: None,
             lasts: Millis::ALL,
             ledger: None,
+            positions: false,
         };
         view_of(&*self.source, None, Some(&needed), work)
             .and_then(|made| Ok(made?))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::archive::Archive;
 use crate::engine::Observations;
 use crate::market::collector_status::CollectorMonitor;
+use crate::market::known_positions::PositionCache;
 use crate::market::map_recorder::MapRecorder;
 use crate::market::market::Market;
 use crate::market::refusal::Refusal;
@@ -31,6 +32,7 @@ impl Market {
             look: SharedLook::default(),
             filled_by: None,
             recordings: Recordings::default(),
+            positions: PositionCache::default(),
         }
     }
 

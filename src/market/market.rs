@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::archive::{Archive, DamagedPart};
 use crate::market::blocking_pool::run_blocking;
 use crate::market::collector_status::{CollectorMonitor, CollectorStatus};
+use crate::market::known_positions::PositionCache;
 use crate::market::map_recorder::MapRecorder;
 use crate::market::refusal::Refusal;
 use crate::market::revision::{Dependency, Revision, SourceState};
@@ -46,6 +47,8 @@ pub struct Market {
     /// The collector in this process that fills the archive.
     pub(crate) filled_by: Option<Arc<dyn CollectorMonitor>>,
     pub(crate) recordings: Recordings,
+    /// Positions of accounts for blended maps.
+    pub(crate) positions: PositionCache,
 }
 
 impl Market {

@@ -12,6 +12,7 @@ mod collector_status;
 mod construction;
 mod extensions;
 mod follow;
+mod known_positions;
 mod map_recorder;
 #[expect(clippy::module_inception, reason = "the file of the main type")]
 mod market;
@@ -30,6 +31,7 @@ pub(crate) use blocking_pool::run_blocking;
 pub use collector_status::{CollectedVenue, CollectorMonitor, CollectorStatus};
 pub use follow::cascade_follower::{CascadeFollower, CascadeId, CascadeUpdate};
 pub use follow::order_follower::{OrderFollower, OrderUpdate};
+pub use known_positions::WantedPositions;
 pub(crate) use map_recorder::ServedMap;
 pub use map_recorder::{MapRecorder, MapStatus, WantedMaps};
 pub use market::Market;

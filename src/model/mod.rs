@@ -21,6 +21,7 @@ pub use coverage::sampling::{Sampling, UndercountRow};
 pub use coverage::simulated_feeds::SimulatedFeeds;
 pub use coverage::unconverted::NotInCoins;
 pub use coverage::venue_coverage::{Completeness, CoverageGap, Evidence, GapState, VenueCoverage};
+pub use estimate::blended::{ExactPart, MapView, MeasuredExchange};
 pub use estimate::fine_cells::{FineCells, Sides};
 pub use estimate::grid::{FineGrid, map_step};
 pub use estimate::heatmap::{HeatmapGrid, Model};

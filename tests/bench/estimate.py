@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import ledger_numba
@@ -44,6 +45,7 @@ YEAR = 365
 MAPS = 3_000
 QUESTIONS = 20
 COINS = 5
+POSITIONS = 35_000
 
 Table = dict[str, Any]
 
@@ -339,6 +341,52 @@ def year() -> Year:
     return Year(first, after, statistics.median(columns), each[1] / MAPS, in_memory)
 
 
+@dataclass
+class Blended:
+    """Seconds of a modelled and of a blended map of two years of one-minute bars, after the first question."""
+
+    modelled: float
+    blended: float
+
+    @property
+    def ratio(self) -> float:
+        return self.blended / self.modelled
+
+
+def blended() -> Blended:
+    """Ask an archive with many known positions for both maps."""
+    bars, interest = minutes(2 * YEAR, 1)
+    price = float(bars["close"][-1])
+    chance = np.random.default_rng(3)
+    short = chance.random(POSITIONS) < 0.5
+    away = np.minimum(chance.exponential(0.15, POSITIONS) + 1e-4, 0.9)
+    qty = chance.gamma(0.5, 1.0, POSITIONS)
+    positions = {
+        "timestamp": np.full(POSITIONS, int(bars["timestamp"][-1]) + MINUTE),
+        "coin": ["BTC"] * POSITIONS,
+        "account": [f"account {place}" for place in range(POSITIONS)],
+        "side": np.where(short, "SHORT", "LONG"),
+        "qty": qty,
+        "value_usd": qty * price,
+        "leverage": 1.0 / away,
+        "liquidation_price": price * np.where(short, 1 + away, 1 - away),
+    }
+    tables = [{**table, "symbol": ["BTC"] * len(table["timestamp"])} for table in (bars, interest)]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "archive"
+        liqdata.ingest(path, bars=tables[0], open_interest=tables[1], positions=positions, exchange="hyperliquid")
+        with liqdata.open(path) as market:
+            found = []
+            for view in ("modelled", "blended"):
+
+                def question(view: Any = view) -> Any:
+                    return market.liqmap("BTC", "all", model=2, view=view)
+
+                assert question().exact_share is None or view == "blended"
+                found.append(statistics.median(seconds(question) for _ in range(QUESTIONS)))
+    return Blended(*found)
+
+
 def memory() -> int:
     """Bytes that a market of two years of minutes holds for each coin once every coin was asked about."""
     bars, interest = minutes(2 * YEAR, COINS)
@@ -355,7 +403,7 @@ def resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def page(tape: Tape, many: Batch, one: Month, side_by_side: Cores, old: Year, *, build: str) -> str:
+def page(tape: Tape, many: Batch, one: Month, side_by_side: Cores, old: Year, *, both: Blended, build: str) -> str:
     ours, theirs = statistics.median(one.ours), statistics.median(one.numba)
     ratio = statistics.median(b / a for a, b in zip(one.ours, one.numba, strict=True))
     rows = [
@@ -425,6 +473,12 @@ A heatmap of 24 hours at each of {QUESTIONS} successive minutes takes {report.to
 
 A market of two years of one-minute bars takes {old.memory / 1e6:,.0f} MB for each coin after a query about every coin,
 measured with {COINS} coins. A server with 100 such coins takes about {old.memory * 100 / 1e9:,.0f} GB.
+
+## A blended map
+
+An archive of two years of one-minute bars with {POSITIONS:,} known positions. After the first question
+`liqmap("all")` takes {report.took(both.modelled)}, and with `view="blended"` {report.took(both.blended)},
+**{both.ratio:.2f} times** as long.
 """
 
 
@@ -445,7 +499,9 @@ def main() -> None:
     print("batch", many.together, many.alone, file=sys.stderr)
     old = year()
     print("year", old, file=sys.stderr)
-    text = page(tape, many, one, side_by_side, old, build=options.build)
+    both = blended()
+    print("blended", both, both.ratio, file=sys.stderr)
+    text = page(tape, many, one, side_by_side, old, both=both, build=options.build)
     if options.print:
         print(text)
     else:

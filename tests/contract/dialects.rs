@@ -154,6 +154,8 @@ fn grid(asked: &Heatmap, sheet: Sheet) -> Result<HeatmapGrid, DecodeError> {
         step: None,
         row_step: None,
         edges: None,
+        exact_share: None,
+        exact: None,
     })
 }
 

@@ -179,6 +179,8 @@ fn any_heatmap() -> impl Strategy<Value = HeatmapGrid> {
                         step: None,
                         row_step: None,
                         edges: None,
+                        exact_share: None,
+                        exact: None,
                     }
                 },
             )
@@ -277,6 +279,8 @@ proptest! {
             fine: None,
             bounds: None,
             clusters: None,
+            exact_share: None,
+            exact: None,
         };
         let text = serde_json::to_value(LiquidationMap { tiers: tiers.clone(), ..map.clone() }).unwrap();
         let mut read = LiquidationMap::decode(text.to_string().as_bytes()).unwrap();

@@ -81,7 +81,7 @@ def page():
 # Python
 
 # Members that are entries of ``meta``.
-IN_META = {"units", "view", "simulated", "source", "recordedAt", "measured"}
+IN_META = {"units", "view", "simulated", "source", "recordedAt", "measured", "exact"}
 # Members that the classes declare themselves, convert or compute.
 BY_HAND = {"stepMs", "rowStep", "edges", "clusters", "bounds", "fine"}
 FLOATS = "npt.NDArray[np.float64]"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["liqmap"]
 
 _INTERVAL = "interval, 80 %"
+_EXACT = "known positions"
 
 
 def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any, maxpain: Any) -> Axes:
@@ -56,6 +57,12 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
             ax.add_collection(_bars(grid, floor, floor + usd, colour), autolim=False)
             floor = floor + usd
 
+    if grid.exact_share is not None and grid.exact_share.any():
+        exact = np.nan_to_num(grid.total) * grid.exact_share
+        tone: Any = {"facecolors": colours.ink(ax), "alpha": 0.45, "linewidths": 0, "zorder": 1.5}
+        ax.add_collection(_bars(grid, np.zeros(len(exact)), exact, **tone), autolim=False)
+        entries.append(Patch(color=colours.ink(ax), alpha=0.45, label=_EXACT))
+
     curves = ax.twinx()
     highest = _curves(grid, (low, high), ax, curves, entries)
     tops = floor if ends is None else _whiskers(grid, ends, seen, (low, high), ax, entries=entries)
@@ -84,11 +91,14 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     return ax
 
 
-def _bars(grid: LiquidationMap, foot: Floats, top: Floats, colour: list[str]) -> PolyCollection:
+def _bars(
+    grid: LiquidationMap, foot: Floats, top: Floats, colour: list[str] | None = None, **look: Any
+) -> PolyCollection:
     """The bars of one leverage as one artist; a thousand rectangles would take seconds to draw."""
     left, right = _edges(grid)
     corners = np.stack([left, foot, left, top, right, top, right, foot], axis=1).reshape(-1, 4, 2)
-    return PolyCollection(list(corners), facecolors=colour, linewidths=0)
+    look = {"facecolors": colour, "linewidths": 0} | look
+    return PolyCollection(list(corners), **look)
 
 
 def _edges(grid: LiquidationMap) -> tuple[Floats, Floats]:

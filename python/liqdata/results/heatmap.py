@@ -16,7 +16,7 @@ from liqdata.errors import BadQuery
 
 from .frames import amounts, as_pandas, attributes, labels, prices, stated, twice
 from .grid import Grid, documented, instants
-from .json_form import numbers
+from .json_form import exact_members, numbers
 from .members import HeatmapGridMembers
 from .units import EXPECTED, EXPECTING, EXPOSED, RELATIVE, VENDOR, VIEWS
 
@@ -416,6 +416,7 @@ class Heatmap(Grid, HeatmapGridMembers):
             "matrix": numbers(self.matrix),
             **({} if self.step is None else {"stepMs": self.step}),
             **({} if outside is None else {"outside": outside}),
+            **exact_members(self.exact_share, self.meta),
         }
 
     @overload

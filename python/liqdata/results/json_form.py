@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from liqdata.calls.arguments import millis_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["finite", "numbers", "schema_of"]
+__all__ = ["exact_members", "finite", "numbers", "schema_of"]
 
 
 def finite(cell: Any) -> Any:
@@ -30,6 +32,38 @@ def numbers(array: npt.NDArray[np.float64]) -> list[Any]:
         cells[missing] = None
     found: list[Any] = cells.tolist()
     return found
+
+
+def exact_members(shares: npt.NDArray[np.float64] | None, meta: dict[str, Any]) -> dict[str, Any]:
+    """The members of a reply about the known positions of a blended map; none for another map.
+
+    Parameters
+    ----------
+    shares : numpy.ndarray, optional
+        The share of known positions in each bin or row.
+    meta : dict
+        The ``meta`` of the map.
+
+    Returns
+    -------
+    dict
+    """
+    if shares is None:
+        return {}
+    exchanges = [
+        {_camel(name): value for name, value in (one | {"observed_at": millis_of(one["observed_at"])}).items()}
+        for one in meta.get("measured_exchanges", [])
+    ]
+    within = {str(percent): share for percent, share in meta.get("exact_within", {}).items()}
+    return {
+        "exactShare": numbers(shares),
+        "exact": {"share": meta.get("exact_share"), "within": within, "exchanges": exchanges},
+    }
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def schema_of(kind: type[Any], form: Callable[[Any], Any], *, listed: bool = False) -> Any:

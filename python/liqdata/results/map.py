@@ -17,7 +17,7 @@ from liqdata.errors import BadQuery
 
 from .frames import amounts, as_pandas, attributes, labels, positive, prices, stated, twice
 from .grid import Grid, documented, instants
-from .json_form import finite, numbers
+from .json_form import exact_members, finite, numbers
 from .members import LiquidationMapMembers
 from .rows import Rows
 from .units import ESTIMATED, RELATIVE, VENDOR, VIEWS
@@ -419,6 +419,7 @@ class LiquidationMap(Grid, LiquidationMapMembers):
                 for price, side, tiers, total in zip(*columns, strict=True)
             ],
             **{name: part for name, part in parts.items() if part is not None},
+            **exact_members(self.exact_share, self.meta),
         }
 
     def cumulative(self) -> pd.DataFrame:

@@ -29,6 +29,7 @@ class HeatmapGridMembers:
     matrix: npt.NDArray[np.float64]
     price_at: datetime | None = field(default=None, compare=False, kw_only=True)
     outside: dict[str, npt.NDArray[np.float64]] | None = field(default=None, compare=False, kw_only=True)
+    exact_share: npt.NDArray[np.float64] | None = field(default=None, compare=False, kw_only=True)
 
     _meanings: ClassVar[dict[str, tuple[str, str]]] = {
         "price_at": (
@@ -38,6 +39,10 @@ class HeatmapGridMembers:
         "outside": (
             "dict[str, npt.NDArray[np.float64]]",
             "amounts at prices that the heatmap does not show, by column",
+        ),
+        "exact_share": (
+            "npt.NDArray[np.float64]",
+            "share of known positions in each row of the last column, null for an empty row; only with view=blended",
         ),
     }
 
@@ -59,6 +64,7 @@ class LiquidationMapMembers:
     price_at: datetime | None = field(default=None, compare=False, kw_only=True)
     outside: dict[str, float] | None = field(default=None, compare=False, kw_only=True)
     within: dict[str, dict[str, float]] | None = field(default=None, compare=False, kw_only=True)
+    exact_share: npt.NDArray[np.float64] | None = field(default=None, compare=False, kw_only=True)
 
     _meanings: ClassVar[dict[str, tuple[str, str]]] = {
         "price_at": (
@@ -67,4 +73,8 @@ class LiquidationMapMembers:
         ),
         "outside": ("dict[str, float]", "amounts of the bins that the map does not show"),
         "within": ("dict[str, dict[str, float]]", "amounts over all bins, by distance from the price in percent"),
+        "exact_share": (
+            "npt.NDArray[np.float64]",
+            "share of each bin that is positions of accounts; only with view=blended",
+        ),
     }

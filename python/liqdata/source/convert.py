@@ -208,6 +208,7 @@ def heatmap(reply: _core.Reply, origin: Origin) -> Heatmap:
     parted = reply.parted if {len(part) for part in reply.parted or ()} == {columns} else None
     # The widths of rows are for pictures of other programs; those of this package draw rows around their prices.
     extensions = {name: value for name, value in reply.extensions.items() if name not in {"row_step", "edges"}}
+    meta |= _exact(extensions)
     made = Heatmap(**reply.members, **extensions, meta=meta, parted=parted)
     if origin.bars is None or not columns:
         return made
@@ -224,12 +225,23 @@ def liqmap(reply: _core.Reply, origin: Origin) -> LiquidationMap:
         measured = extensions.pop("measured")
         others = {name: value for name, value in measured.items() if name != "seen_share"}
         meta |= {"view": "measured", "seen_share": measured["seen_share"], "measured": others}
+    meta |= _exact(extensions)
     extensions.pop("clusters", None)  # computed from the bins
     fine = _fine(reply, extensions.pop("fine", None))
     if "bounds" in extensions:
         bounds = extensions.pop("bounds")
         extensions["bounds"] = (bounds["low"], bounds["high"])
     return LiquidationMap(**reply.members, **extensions, meta=meta, fine=fine)
+
+
+def _exact(extensions: dict[str, Any]) -> dict[str, Any]:
+    """Take the measured part of a blended map from ``extensions``; the ``meta`` of it."""
+    if "exact" not in extensions:
+        return {}
+    exact = extensions.pop("exact")
+    exchanges = [{**one, "observed_at": datetime_of(one["observed_at"])} for one in exact["exchanges"]]
+    within = {int(percent): share for percent, share in exact["within"].items()}
+    return {"exact_share": exact["share"], "exact_within": within, "measured_exchanges": exchanges}
 
 
 def _fine(reply: _core.Reply, shown: dict[str, Any] | None) -> tuple[Any, ...] | None:

@@ -1,8 +1,9 @@
 //! Objects that several estimates contain.
 
-use crate::contract::reply::{ByNumber, Cells, OptionalGroup, Words, object};
+use crate::contract::reply::{ByNumber, Cells, ListOf, Nullable, OptionalGroup, Words, object};
 use crate::model::{
-    ColumnUsd, EstimateLabels, EstimateView, Millis, RangesWithin, ServedBy, SideUsd, Units,
+    ColumnUsd, EstimateLabels, EstimateView, ExactPart, MeasuredExchange, Millis, RangesWithin,
+    ServedBy, SideUsd, Units,
 };
 
 object! {
@@ -33,6 +34,29 @@ object! {
     ColumnUsd = "the USD outside of a heatmap" {
         long_usd: Cells ["USD"], "amount of the longs, by column";
         short_usd: Cells ["USD"], "amount of the shorts, by column";
+    }
+}
+
+object! {
+    ExactPart = "the measured part of a blended map" {
+        share: Nullable<f64>, "share of all amounts that are positions of accounts, 0 to 1; null for an empty map";
+        within: ByNumber<f64>, "the same up to a distance from the price in percent; a distance without amounts is left out";
+        exchanges: ListOf<MeasuredExchange>, "the exchanges with known positions";
+    }
+}
+
+object! {
+    MeasuredExchange = "the known positions of an exchange" {
+        exchange: String, "name of the exchange";
+        observed_at "observedAt": Millis ["ms"], "when the snapshot of the positions was complete";
+        positions: i64, "number of positions";
+        accounts: i64, "number of accounts with these positions";
+        long_share "longShare": Nullable<f64>, "share of the open interest of longs that the positions make up; null if it is unknown";
+        short_share "shortShare": Nullable<f64>, "the same of shorts";
+        long_scale "longScale": f64, "factor of the modelled longs of the exchange, fitted to its known positions";
+        short_scale "shortScale": f64, "the same of shorts";
+        unplaced_usd "unplacedUsd": f64 ["USD"], "amount of the positions without a liquidation price, which are in no bin";
+        crossed_usd "crossedUsd": f64 ["USD"], "amount of the positions with a liquidation price that the market has crossed, which are in no bin";
     }
 }
 

@@ -64,6 +64,15 @@ const NUMBERS: [&str; 2] = ["prices", "matrix"];
 /// The members of the reply with a value for each column.
 const BY_COLUMN: [&str; 3] = ["times", "matrix", "outside"];
 
+/// The members of the reply that are about its last column.
+const NOW: [&str; 5] = [
+    "updatedAt",
+    "currentPrice",
+    "priceAt",
+    "exactShare",
+    "exact",
+];
+
 /// Serializes the members of a struct without some of them.
 struct Without<'a, S>(&'a mut S, &'a [&'a str]);
 
@@ -113,7 +122,7 @@ struct Common<'a>(&'a HeatmapGrid);
 impl Serialize for Common<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut common = serializer.serialize_struct("Common", 1)?;
-        let mut without = Without(&mut common, &["updatedAt", "currentPrice", "priceAt"]);
+        let mut without = Without(&mut common, &NOW);
         self.0.write(&mut Without(&mut without, &BY_COLUMN))?;
         common.end()
     }
@@ -203,8 +212,8 @@ pub fn grid_parts(body: &[u8]) -> Option<(&[u8], &[u8])> {
 pub struct GridHashes {
     /// Hash of all members that apply to every column, such as the prices.
     common: u64,
-    /// The time of the last input, the current price and its instant.
-    now: (Millis, u64, Option<Millis>),
+    /// The time of the last input, the current price and its instant, and a hash of the known positions.
+    now: (Millis, u64, Option<Millis>, u64),
     /// End and hash of each column.
     columns: Vec<(Millis, u64)>,
 }
@@ -232,6 +241,10 @@ impl GridHashes {
                 .for_each(|value| value.to_bits().hash(&mut hasher));
             hasher.finish()
         };
+        let mut exact = DefaultHasher::new();
+        let shares = grid.exact_share.iter().flatten();
+        shares.for_each(|share| share.to_bits().hash(&mut exact));
+        serde_json::to_vec(&grid.exact).ok().hash(&mut exact);
         let ends = grid.times.iter().enumerate();
         Self {
             common: common.finish(),
@@ -239,6 +252,7 @@ impl GridHashes {
                 grid.updated_at,
                 grid.current_price.to_bits(),
                 grid.labels.price_at,
+                exact.finish(),
             ),
             columns: ends.map(|(column, end)| (*end, hash(column))).collect(),
         }
@@ -436,6 +450,8 @@ mod tests {
             step: Some(10),
             row_step: Some(0.01),
             edges: None,
+            exact_share: None,
+            exact: None,
         }
     }
 
@@ -540,6 +556,8 @@ mod tests {
             step: Some(600_000),
             row_step: None,
             edges: Some(vec![58_500.0, 59_500.5, 60_500.5, 62_000.0]),
+            exact_share: None,
+            exact: None,
         };
         let bytes = encode_grid(&grid, GridValues::F64).unwrap();
         let read = |body: &[u8], piece: usize| {

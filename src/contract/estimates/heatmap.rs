@@ -8,11 +8,11 @@ use crate::contract::decode::{Cursor, DecodeError, InstantPlace, Matrix, at, fil
 use crate::contract::endpoint::endpoint;
 use crate::contract::parameter::{Exchange, ModelChoice};
 use crate::contract::reply::{
-    Candidate, Data, Datum, EndpointReply, Field, Group, Member, ReplyShape, object, shape,
+    Candidate, Cells, Data, Datum, EndpointReply, Field, Group, Member, ReplyShape, object, shape,
 };
 use crate::model::{
-    Coin, ColumnUsd, EstimateLabels, HeatmapGrid, HeatmapRange, MapSource, Millis, Opened,
-    PriceBound, ShownPrices, Span,
+    Coin, ColumnUsd, EstimateLabels, ExactPart, HeatmapGrid, HeatmapRange, MapSource, MapView,
+    Millis, Opened, PriceBound, ShownPrices, Span,
 };
 
 endpoint! {
@@ -30,6 +30,7 @@ endpoint! {
     [extension] opened: Option<Opened> = "ever", "ever: all open positions; range: positions opened within the range; an extension of our server";
     [extension] source: Option<MapSource>, "estimate, or the name of a recorded source: its newest map of the coin and range as it was \
         served, no later than as_of if given; an extension of our server";
+    [extension] view: Option<MapView> = "modelled", "modelled: the model spreads all open interest; blended: known positions of accounts stand at their own liquidation prices, and the model spreads the rest of the open interest; an extension of our server";
     => bare HeatmapGrid; large
 }
 
@@ -66,6 +67,8 @@ object! {
         [extension] row_step "rowStep": Option<f64>, "the width of a row in log price; absent if the rows differ in width";
         [extension] edges: Option<Vec<f64>> ["USD"], "the prices at which rows begin, and at which the last one ends; only if the rows differ in width";
         [extension] outside: Option<ColumnUsd> ["USD"], "amounts at prices that the heatmap does not show, by column";
+        [extension] exact_share "exactShare": Option<Cells>, "share of known positions in each row of the last column, null for an empty row; only with view=blended";
+        [extension] exact: Option<ExactPart>, "the same of the whole last column, and the exchanges with known positions; only with view=blended";
     }
     checked by fitting
     ; bare
@@ -88,6 +91,13 @@ fn fitting(map: &HeatmapGrid) -> Result<(), DecodeError> {
                 return Err(DecodeError::at(name, message).below("outside"));
             }
         }
+    }
+    if let Some(shares) = &map.exact_share
+        && shares.len() != map.prices.len()
+    {
+        let (shares, rows) = (shares.len(), map.prices.len());
+        let message = format!("has {shares} values; there are {rows} prices");
+        return Err(DecodeError::at("exactShare", message));
     }
     Ok(())
 }

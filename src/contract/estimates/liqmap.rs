@@ -14,9 +14,9 @@ use crate::contract::reply::{
     object, reply, titled,
 };
 use crate::model::{
-    BinBounds, BinWidth, Coin, EstimateLabels, FineCells, LiquidationMap, MapBin, MapCluster,
-    MapRange, MapSource, Measured, Millis, Opened, PriceBound, ShownPrices, Side, SideUsd, Span,
-    Vocabulary,
+    BinBounds, BinWidth, Coin, EstimateLabels, ExactPart, FineCells, LiquidationMap, MapBin,
+    MapCluster, MapRange, MapSource, MapView, Measured, Millis, Opened, PriceBound, ShownPrices,
+    Side, SideUsd, Span, Vocabulary,
 };
 
 endpoint! {
@@ -34,6 +34,7 @@ endpoint! {
     [extension] opened: Option<Opened>, "ever: all open positions (the default of the range all); range: positions opened within the range (the default of the other ranges); an extension of our server";
     [extension] source: Option<MapSource>, "estimate; positions for the map of observed positions of any age; or the name of a \
         recorded source: its newest map of the coin and range as it was served, no later than as_of if given; an extension of our server";
+    [extension] view: Option<MapView> = "modelled", "modelled: the model spreads all open interest; blended: known positions of accounts stand at their own liquidation prices, and the model spreads the rest of the open interest; an extension of our server";
     => bare LiquidationMap; large
 }
 
@@ -41,7 +42,10 @@ impl Liqmap {
     /// The positions that the map counts.
     #[must_use]
     pub fn opened(&self) -> Opened {
-        self.opened.unwrap_or(Opened::usual(self.range))
+        self.opened.unwrap_or(match self.view {
+            Some(MapView::Blended) => Opened::Ever,
+            _ => Opened::usual(self.range),
+        })
     }
 
     /// The prices that the map shows.
@@ -70,6 +74,8 @@ reply! {
         [extension] within: Option<ByNumber<SideUsd>> ["USD"], "amounts over all bins, by distance from the price in percent";
         [extension] clusters: Option<ListOf<MapCluster>>, "runs of neighbouring bins of one side, each at least the mean of the bins of its side; largest first";
         [extension] bounds: Option<BinBounds>, "the ends of the 80 % interval of each bin; only with a fitted model";
+        [extension] exact_share "exactShare": Option<Vec<f64>>, "share of each bin that is positions of accounts; only with view=blended";
+        [extension] exact: Option<ExactPart>, "the same of the whole map, and the exchanges with known positions; only with view=blended";
         [extension] fine: Option<FineCells>, "the bins on the grid of the model, for the amount that a price move crosses";
     }
     besides { tiers: Vec::new() }
@@ -86,6 +92,13 @@ fn fitting(map: &LiquidationMap) -> Result<(), DecodeError> {
                 return Err(DecodeError::at(name, message).below("bounds"));
             }
         }
+    }
+    if let Some(shares) = &map.exact_share
+        && shares.len() != map.bins.len()
+    {
+        let (shares, bins) = (shares.len(), map.bins.len());
+        let message = format!("has {shares} values; there are {bins} bins");
+        return Err(DecodeError::at("exactShare", message));
     }
     if let Some(fine) = &map.fine {
         let (cells, leverages) = (fine.usd.len(), map.leverages.len());

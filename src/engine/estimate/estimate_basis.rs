@@ -8,9 +8,10 @@ use crate::engine::Parameters;
 use crate::engine::estimate::reach::{HeadlineBasis, HeadlineUsd};
 use crate::engine::fit::Fit;
 use crate::engine::observations::bar_sources::BarCounts;
+use crate::engine::observations::known_positions::PositionSnapshot;
 use crate::model::{
-    Damage, EstimateLabels, EstimateView, ExchangeShare, FineCells, Millis, Model, Opened, Sides,
-    Specification, Units, Vocabulary,
+    Damage, EstimateLabels, EstimateView, ExchangeShare, FineCells, MeasuredExchange, Millis,
+    Model, Opened, Sides, Specification, Units, Vocabulary,
 };
 
 /// The share of the new positions of an exchange that gets a liquidation price.
@@ -37,6 +38,62 @@ impl ExchangeShares {
             } else {
                 "not measured"
             },
+        }
+    }
+}
+
+/// The known positions of an exchange, and what is left of its interest.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MeasuredBasis {
+    #[serde(skip)]
+    pub facts: MeasuredExchange,
+    /// Completion time of the snapshot, in epoch milliseconds.
+    pub observed_at: i64,
+    /// Number of positions.
+    pub positions: i64,
+    /// Number of accounts.
+    pub accounts: i64,
+    /// Open interest that the estimate counts for the exchange, in base units; `None` without a reading of its own.
+    pub open_interest: Option<f64>,
+    /// Quantity of the positions, of longs and of shorts.
+    pub quantity: [f64; 2],
+    /// Factor of the modelled remainder, of longs and of shorts.
+    pub scale: [f64; 2],
+    /// Assumed share of the remainder in each tier, of longs and of shorts; `None` if those of the model are used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<[Vec<f64>; 2]>,
+}
+
+impl MeasuredBasis {
+    /// The basis before the interest of the exchange is known.
+    pub fn new(
+        (exchange, taken): (&str, Millis),
+        snapshot: &PositionSnapshot,
+        crossed_usd: f64,
+    ) -> Self {
+        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        let [positions, accounts] = [snapshot.positions, snapshot.accounts].map(count);
+        Self {
+            facts: MeasuredExchange {
+                exchange: exchange.to_owned(),
+                observed_at: taken,
+                positions,
+                accounts,
+                long_share: None,
+                short_share: None,
+                long_scale: 1.0,
+                short_scale: 1.0,
+                unplaced_usd: snapshot.unplaced_usd,
+                crossed_usd,
+            },
+            observed_at: taken.0,
+            positions,
+            accounts,
+            open_interest: None,
+            quantity: snapshot.qty,
+            scale: [1.0; 2],
+            weights: None,
         }
     }
 }
@@ -110,6 +167,9 @@ pub struct EstimateBasis {
     /// Share of new positions that gets a liquidation price, by exchange of the open interest.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub liquidatable_shares: BTreeMap<String, ExchangeShares>,
+    /// The exchanges with positions that are placed exactly.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub measured: BTreeMap<String, MeasuredBasis>,
     /// `usd`, or `relative` if the volume replaces unknown open interest.
     pub open_interest_scale: &'static str,
     /// Age of the last open interest reading at the end, in milliseconds.

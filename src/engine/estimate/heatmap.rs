@@ -4,17 +4,18 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::engine::estimate::blend::Blend;
 use crate::engine::estimate::estimate_basis::{EstimateBasis, SideBoundary};
 use crate::engine::estimate::liquidation_map::shown_span;
-use crate::engine::estimate::reach::{Reach, headline};
-use crate::engine::fit::day_of;
+use crate::engine::estimate::reach::{Reach, headline, within};
+use crate::engine::fit::{Fit, day_of};
 use crate::engine::ledger::ledger::MassColumn;
 use crate::engine::ledger::ledger_state::LedgerState;
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, View};
 use crate::model::{
-    Bar, ColumnUsd, FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Opened, ShownPrices,
-    SideUsd, Vocabulary,
+    Bar, ColumnUsd, ExactPart, FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Opened,
+    ShownPrices, Side, SideUsd, Vocabulary,
 };
 
 /// Approximate number of columns of the range `all`.
@@ -71,14 +72,24 @@ pub fn heatmap(
             columns.insert(at, weights.column(&state));
         }
     }
-    let explain = frame.explain(&state, frame.fit().map(Arc::as_ref));
+    let fit = frame.fit().map(Arc::as_ref);
+    let explain = frame.explain(&state, fit);
+    let blend = Blend::new(&frame, &state, &frame.counted(), fit);
+    let explain = match &blend {
+        Some(blend) => blend.explain(explain),
+        None => explain,
+    };
     let nothing = HeatmapColumn::default();
     let columns: Vec<&HeatmapColumn> = times
         .iter()
         .map(|at| columns.get(at).unwrap_or(&nothing))
         .collect();
     let asked = (coin, range, model, shown);
-    Ok(render(&frame, asked, times, &columns, explain))
+    let mut estimate = render(&frame, asked, times, &columns, explain);
+    if let (Some(blend), Some(last)) = (blend, columns.last()) {
+        add_shares(&mut estimate.reply, &frame, range, last, &blend);
+    }
+    Ok(estimate)
 }
 
 /// A column of a heatmap.
@@ -87,13 +98,18 @@ pub struct HeatmapColumn {
     pub mass: MassColumn,
     /// Whether open interest was unknown.
     pub is_relative: bool,
+    /// The part of the mass that is known positions.
+    pub exact: MassColumn,
 }
+
+/// The fit of a day, and the factors of its tiers.
+type DayWeights = (Option<Arc<Fit>>, [Vec<f64>; 2]);
 
 /// Reads columns with the weights of their day.
 pub struct DailyWeights<'a> {
     frame: &'a ReplayWindow<'a>,
     /// By UTC day.
-    weights: HashMap<Millis, [Vec<f64>; 2]>,
+    weights: HashMap<Millis, DayWeights>,
 }
 
 impl<'a> DailyWeights<'a> {
@@ -114,13 +130,107 @@ impl<'a> DailyWeights<'a> {
             } else {
                 frame.fit_at(day)
             };
-            frame.counted_by(fit.as_deref())
+            let counted = frame.counted_by(fit.as_deref());
+            (fit, counted)
         });
+        let (fit, weights) = weights;
+        let Some(blend) = Blend::new(frame, state, weights, fit.as_deref()) else {
+            return HeatmapColumn {
+                mass: state.ledger.column(weights),
+                is_relative: state.is_relative,
+                exact: MassColumn::default(),
+            };
+        };
+        let mass = state.ledger.column(&blend.counted);
+        let exact = placed(&blend, frame.parameters.grid, state.ledger.price());
         HeatmapColumn {
-            mass: state.ledger.column(weights),
+            mass: mass.plus(&exact),
             is_relative: state.is_relative,
+            exact,
         }
     }
+}
+
+/// The known positions as a column: as much mass as has their USD at the middle of its bin.
+fn placed(blend: &Blend, grid: FineGrid, price: f64) -> MassColumn {
+    let bins = blend.placed.iter().map(|position| position.fine);
+    let (Some(first), Some(last)) = (bins.clone().min(), bins.max()) else {
+        return MassColumn::default();
+    };
+    let mut mass = vec![0.0; usize::try_from(last - first).unwrap_or_default() + 1];
+    for position in &blend.placed {
+        let place = usize::try_from(position.fine - first).unwrap_or_default();
+        if let Some(cell) = mass.get_mut(place) {
+            *cell += position.usd;
+        }
+    }
+    for (bin, cell) in (first..).zip(&mut mass) {
+        *cell /= grid.mid(bin);
+    }
+    MassColumn {
+        first,
+        mass,
+        longs_end: grid.bin(price),
+        price,
+    }
+}
+
+/// Adds the share of known positions in the last column.
+fn add_shares(
+    map: &mut HeatmapGrid,
+    frame: &ReplayWindow<'_>,
+    range: HeatmapRange,
+    last: &HeatmapColumn,
+    blend: &Blend,
+) {
+    let grid = frame.parameters.grid;
+    let cells = |column: &MassColumn| -> Vec<(Side, f64, f64)> {
+        let of = |side| {
+            column
+                .usd_of(grid, side)
+                .into_iter()
+                .map(move |(price, usd)| (side, price, usd))
+        };
+        of(Side::Long).chain(of(Side::Short)).collect()
+    };
+    let (all, exact) = (cells(&last.mass), cells(&last.exact));
+    let near = |cells: &[(Side, f64, f64)]| within(&cells.iter().copied(), frame.price);
+    let both = |usd: &SideUsd| usd.long_usd + usd.short_usd;
+    let near_exact = near(&exact);
+    let shares = near(&all).into_iter().filter(|(_, usd)| both(usd) > 0.0);
+    let within = shares.map(|(percent, all)| {
+        let exact = near_exact.get(&percent).map_or(0.0, both);
+        (percent, (exact / both(&all)).min(1.0))
+    });
+    let within = within.collect();
+    let sum = |cells: &[(Side, f64, f64)]| cells.iter().map(|(.., usd)| usd).sum::<f64>();
+    let (exact, all) = (sum(&exact), sum(&all));
+    let factor = bins_of_row(range);
+    let first = map
+        .prices
+        .first()
+        .map_or(0, |price| grid.bin(*price).div_euclid(factor));
+    let rows = Rows {
+        factor,
+        first,
+        last: first.saturating_add_unsigned(map.prices.len() as u64) - 1,
+    };
+    let exact_rows = rows.matrix(grid, &[Some(&last.exact)]);
+    let all_rows = rows.matrix(grid, &[Some(&last.mass)]);
+    let shares = exact_rows.iter().zip(&all_rows);
+    let share = |(exact, all): (&f64, &f64)| {
+        if *all > 0.0 {
+            (exact / all).min(1.0)
+        } else {
+            f64::NAN
+        }
+    };
+    map.exact_share = Some(shares.map(share).collect());
+    map.exact = Some(ExactPart {
+        share: (all > 0.0).then(|| (exact / all).min(1.0)),
+        within,
+        exchanges: blend.facts(),
+    });
 }
 
 /// Builds the heatmap from columns that end at `times`.
@@ -173,6 +283,8 @@ pub fn render(
             step: Some(step(frame, range)),
             row_step: Some(rows.width(grid)),
             edges: None,
+            exact_share: None,
+            exact: None,
         },
         explain,
     }
@@ -210,8 +322,9 @@ fn span(
     )
 }
 
-/// Usual length of a column; about 180 make the range.
-fn usual_step(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
+/// Usual length of a column; about 180 make the range. `length` is that of all bars, in milliseconds.
+#[must_use]
+pub fn usual_column(range: HeatmapRange, length: i64) -> i64 {
     match range {
         HeatmapRange::H12 => 5 * Millis::MINUTE,
         HeatmapRange::H24 => 10 * Millis::MINUTE,
@@ -221,10 +334,7 @@ fn usual_step(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
         HeatmapRange::M3 => 12 * Millis::HOUR,
         HeatmapRange::M6 => Millis::DAY,
         HeatmapRange::Y1 => 2 * Millis::DAY,
-        HeatmapRange::All => {
-            let first = frame.bars().first().map_or(frame.end, |bar| bar.open_time);
-            round_step(frame.end.0.saturating_sub(first.0) / COLUMNS)
-        }
+        HeatmapRange::All => round_step(length / COLUMNS),
     }
 }
 
@@ -241,7 +351,8 @@ fn round_step(least: i64) -> i64 {
 
 /// Length of a column: the usual one, or the next multiple of the bar length.
 fn step(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
-    let usual = usual_step(frame, range);
+    let first = frame.bars().first().map_or(frame.end, |bar| bar.open_time);
+    let usual = usual_column(range, frame.end.0.saturating_sub(first.0));
     let bars = usual / frame.interval + i64::from(usual % frame.interval != 0);
     bars.saturating_mul(frame.interval)
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::engine::estimate::blend::{Blend, PlacedPosition, ShownUsd};
 use crate::engine::estimate::estimate_basis::EstimateBasis;
 use crate::engine::estimate::map_clusters::map_clusters;
 use crate::engine::estimate::reach::{Reach, cells_of, headline, within};
@@ -12,8 +13,8 @@ use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, Ledger, View};
 use crate::model::{
-    Bar, BinWidth, Chosen, EstimateLabels, FineCells, LiquidationMap, MapBin, MapRange, Millis,
-    Opened, ShownPrices, Side, SideUsd, Span, Vocabulary, Within, map_step,
+    Bar, BinWidth, Chosen, EstimateLabels, ExactPart, FineCells, LiquidationMap, MapBin, MapRange,
+    Millis, Opened, ShownPrices, Side, SideUsd, Span, Vocabulary, Within, map_step,
 };
 
 /// Maximum number of bins of a map.
@@ -95,15 +96,164 @@ pub fn full_map(
     let window = (length, range.name(), opened);
     let frame = ReplayWindow::new(view, coin, model, window, length)?;
     let state = frame.replay(&[], |_, _| ());
-    let explain = frame.explain(&state, frame.fit().map(Arc::as_ref));
+    let fit = frame.fit().map(Arc::as_ref);
+    let explain = frame.explain(&state, fit);
     let counted = frame.counted();
-    full(
+    let shown = (&state.ledger, frame.price);
+    let Some(blend) = Blend::new(&frame, &state, &counted, fit) else {
+        return full(&frame, options, shown, &counted, explain);
+    };
+    let mut blended = full(
         &frame,
         options,
-        (&state.ledger, frame.price),
-        &counted,
+        shown,
+        &blend.counted,
+        blend.explain(explain),
+    )?;
+    let Estimate {
+        reply: map,
         explain,
-    )
+    } = &mut blended;
+    add_positions(map, explain.fine.as_mut(), &blend);
+    explain.span = span(frame.bars(), options, map, explain.sigma_day);
+    Ok(blended)
+}
+
+/// Adds the known positions to a map of the rest of the open interest.
+fn add_positions(map: &mut LiquidationMap, fine: Option<&mut FineCells>, blend: &Blend) {
+    let (price, usual) = (map.current_price, map_step(map.current_price));
+    let (near, _) = exact_bins(&blend.placed, (price, usual));
+    let near = within_of(&near, price);
+    let within = map.within.get_or_insert_default();
+    for (percent, usd) in &near {
+        let sum = within.entry(*percent).or_default();
+        sum.add(Side::Long, usd.long_usd);
+        sum.add(Side::Short, usd.short_usd);
+    }
+    let both = |usd: &SideUsd| usd.long_usd + usd.short_usd;
+    let shares = within.iter().filter(|(_, usd)| both(usd) > 0.0);
+    let within = shares
+        .map(|(percent, all)| {
+            let exact = near.get(percent).map_or(0.0, both);
+            (*percent, (exact / both(all)).min(1.0))
+        })
+        .collect();
+    let exact = exact_bins(&blend.placed, (price, map.bin_width));
+    let shares = merge(map, exact);
+    let all: f64 = map.bins.iter().map(|bin| bin.total).sum();
+    let exact = map.bins.iter().zip(&shares);
+    let exact: f64 = exact.map(|(bin, share)| bin.total * share).sum();
+    map.exact_share = Some(shares);
+    map.exact = Some(ExactPart {
+        share: (all > 0.0).then(|| (exact / all).min(1.0)),
+        within,
+        exchanges: blend.facts(),
+    });
+    if let Some(fine) = fine {
+        add_to_cells(fine, &blend.placed, price);
+    }
+}
+
+/// The bins of known positions, which ascend, and their USD by shown leverage.
+fn exact_bins(
+    placed: &[PlacedPosition],
+    (price, width): (f64, f64),
+) -> (Vec<MapBin>, Vec<ShownUsd>) {
+    let (mut bins, mut tiers): (Vec<MapBin>, Vec<ShownUsd>) = (Vec::new(), Vec::new());
+    let mut last = None;
+    for position in placed {
+        let bin = map_bin(position.price, price, width);
+        if last != Some(bin) {
+            last = Some(bin);
+            bins.push(MapBin {
+                price: centre(bin, price, width),
+                side: position.side,
+                total: 0.0,
+            });
+            tiers.push(ShownUsd::default());
+        }
+        if let Some(sum) = tiers.last_mut().and_then(|usd| usd.get_mut(position.tier)) {
+            *sum += position.usd;
+        }
+    }
+    for (bin, usd) in bins.iter_mut().zip(&tiers) {
+        bin.total = usd.iter().sum();
+    }
+    (bins, tiers)
+}
+
+/// Adds bins of known positions to those of a map, and returns the share of each bin that they make up.
+fn merge(map: &mut LiquidationMap, (bins, tiers): (Vec<MapBin>, Vec<ShownUsd>)) -> Vec<f64> {
+    let modelled = std::mem::take(&mut map.bins);
+    let cells = std::mem::take(&mut map.tiers);
+    let mut modelled = modelled
+        .into_iter()
+        .zip(cells.chunks_exact(SHOWN_LEVERAGES.len()))
+        .peekable();
+    let mut shares = Vec::with_capacity(modelled.len() + bins.len());
+    for (bin, usd) in bins.into_iter().zip(tiers) {
+        // Both series ascend, and a bin has one side.
+        while let Some((bin, cells)) = modelled.next_if(|(other, _)| other.price < bin.price) {
+            map.bins.push(bin);
+            map.tiers.extend_from_slice(cells);
+            shares.push(0.0);
+        }
+        let same = modelled.next_if(|(other, _)| other.price <= bin.price);
+        let cells = same.map_or(&[0.0; SHOWN_LEVERAGES.len()][..], |(_, cells)| cells);
+        let sums = usd
+            .iter()
+            .zip(cells)
+            .map(|(exact, modelled)| exact + modelled);
+        let sums: Vec<f64> = sums.collect();
+        let total: f64 = sums.iter().sum();
+        shares.push(if total > 0.0 {
+            (bin.total / total).min(1.0)
+        } else {
+            1.0
+        });
+        map.bins.push(MapBin { total, ..bin });
+        map.tiers.extend(sums);
+    }
+    for (bin, cells) in modelled {
+        map.bins.push(bin);
+        map.tiers.extend_from_slice(cells);
+        shares.push(0.0);
+    }
+    shares
+}
+
+/// Adds known positions to the map on the grid of the ledger.
+fn add_to_cells(fine: &mut FineCells, placed: &[PlacedPosition], price: f64) {
+    let leverages = SHOWN_LEVERAGES.len();
+    let bins = fine.bins(leverages).unwrap_or_default();
+    let all = placed.iter().map(|position| position.fine);
+    let (Some(low), Some(high)) = (all.clone().min(), all.max()) else {
+        return;
+    };
+    let end = fine.first.saturating_add_unsigned(bins as u64);
+    let (first, end) = if bins == 0 {
+        (low, high + 1)
+    } else {
+        (fine.first.min(low), end.max(high + 1))
+    };
+    let [width, skipped] =
+        [end - first, fine.first - first].map(|count| usize::try_from(count).unwrap_or_default());
+    let mut usd = vec![0.0; leverages * width];
+    let before = fine.usd.chunks_exact(bins.max(1));
+    for (cells, before) in usd.chunks_exact_mut(width.max(1)).zip(before) {
+        if let Some(cells) = cells.get_mut(skipped..skipped + before.len()) {
+            cells.copy_from_slice(before);
+        }
+    }
+    for position in placed {
+        let place = usize::try_from(position.fine - first).unwrap_or_default();
+        if let Some(cell) = usd.get_mut(position.tier * width + place) {
+            *cell += position.usd;
+        }
+    }
+    fine.longs_end = fine.grid().bin(price);
+    fine.first = first;
+    fine.usd = usd;
 }
 
 /// Limits the map to the prices that it shows, and adds what is computed from its bins.
@@ -117,7 +267,10 @@ fn cropped(mut estimate: Estimate<LiquidationMap>) -> Estimate<LiquidationMap> {
     }
     map.fine = explain.fine.as_ref().map(|fine| shown_part(map, fine));
     let interval = explain.fit.as_ref().and_then(|fit| fit.interval.as_ref());
-    map.bounds = interval.map(|interval| interval.of_bins(map));
+    // The interval is of what is modelled.
+    map.bounds = interval
+        .filter(|_| map.exact.is_none())
+        .map(|interval| interval.of_bins(map));
     map.clusters = Some(map_clusters(map));
     estimate
 }
@@ -189,6 +342,8 @@ pub fn whole_map(
         fine: None,
         bounds: None,
         clusters: None,
+        exact_share: None,
+        exact: None,
     };
     Ok((map, fine))
 }
@@ -307,6 +462,13 @@ pub fn crop(map: &mut LiquidationMap, [low, high]: [f64; 2]) {
     let mut outside = SideUsd::default();
     let mut tiers = Vec::with_capacity(map.tiers.len());
     let mut cells = map.tiers.chunks_exact(width.max(1));
+    if let Some(shares) = &mut map.exact_share {
+        let mut bins = map.bins.iter();
+        shares.retain(|_| {
+            bins.next()
+                .is_some_and(|bin| (low..=high).contains(&bin.price))
+        });
+    }
     map.bins.retain(|bin| {
         let cells = cells.next().unwrap_or_default();
         let is_shown = (low..=high).contains(&bin.price);

@@ -97,6 +97,8 @@ mod tests {
             fine: None,
             bounds: None,
             clusters: None,
+            exact_share: None,
+            exact: None,
         }
     }
 

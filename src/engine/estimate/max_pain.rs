@@ -192,6 +192,8 @@ mod tests {
             fine: None,
             bounds: None,
             clusters: None,
+            exact_share: None,
+            exact: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The estimates: heatmap, liquidation map, key levels and max pain, all read from one ledger.
 
+pub(super) mod blend;
 pub(super) mod crossings;
 pub(super) mod estimate_basis;
 pub(super) mod heatmap;

@@ -119,15 +119,12 @@ pub fn measured(
         fine: None,
         bounds: None,
         clusters: None,
+        exact_share: None,
+        exact: None,
     };
     if shown.low.is_some() || shown.high.is_some() {
-        crop(
-            &mut map,
-            [
-                shown.low.unwrap_or(0.0),
-                shown.high.unwrap_or(f64::INFINITY),
-            ],
-        );
+        let low = shown.low.unwrap_or(0.0);
+        crop(&mut map, [low, shown.high.unwrap_or(f64::INFINITY)]);
     }
     map.clusters = Some(map_clusters(&map));
     Ok(map)

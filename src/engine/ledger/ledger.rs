@@ -392,6 +392,11 @@ impl Ledger {
         self.open_interest
     }
 
+    /// Close price of the last step; 0 before the first one.
+    pub fn price(&self) -> f64 {
+        self.price
+    }
+
     /// Share of the mass crossed in the last step that counted as liquidated, for longs and shorts.
     #[must_use]
     pub fn phi(&self) -> [f64; 2] {
@@ -627,6 +632,34 @@ impl MassColumn {
         books
             .flat_map(|(book, counted)| book.pairs.iter().map(move |pair| (pair, counted)))
             .filter(|(pair, counted)| *counted > 0.0 && !pair.cells.is_empty())
+    }
+
+    /// The sum of two columns. That of a column without mass is the other one.
+    pub fn plus(self, other: &Self) -> Self {
+        if other.mass.is_empty() {
+            return self;
+        }
+        let (mut first, mut end) = (
+            other.first,
+            other.first.saturating_add_unsigned(other.mass.len() as u64),
+        );
+        if !self.mass.is_empty() {
+            first = first.min(self.first);
+            end = end.max(self.first.saturating_add_unsigned(self.mass.len() as u64));
+        }
+        let mut mass = vec![0.0; places(end - first)];
+        for column in [&self, other] {
+            let cells = mass.iter_mut().skip(places(column.first - first));
+            for (sum, cell) in cells.zip(&column.mass) {
+                *sum += cell;
+            }
+        }
+        Self {
+            first,
+            mass,
+            longs_end: other.longs_end,
+            price: other.price,
+        }
     }
 
     /// The side of a bin.

@@ -19,6 +19,7 @@ use crate::engine::ledger::located_shares::LocatedShares;
 use crate::engine::ledger::parameters::version;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::engine::observations::coin_history::{CoinHistory, DerivedBar, EstimateInputs};
+use crate::engine::observations::known_positions::KnownPositions;
 use crate::engine::observations::open_interest_series::{FRESH, OpenInterestSeries};
 use crate::engine::{EngineError, Ledger, Parameters, Tier, View};
 use crate::model::{Bar, Millis, Model, Opened};
@@ -340,6 +341,32 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
+    /// Positions that the estimate places exactly.
+    pub fn known_positions(&self) -> Option<&'a KnownPositions> {
+        self.view.positions()
+    }
+
+    /// Open interest of each exchange with a reading of the day before an instant; the name of readings that are a total
+    /// over exchanges is `None`.
+    pub fn interest_by_exchange(&self, at: Millis) -> Vec<(Option<&str>, f64)> {
+        let mut cursor = self.readings.cursor_back(at, Millis::DAY);
+        let levels = cursor.levels(at, Millis::DAY);
+        let exchanges = self.readings.exchanges().zip(levels);
+        exchanges
+            .filter_map(|(exchange, level)| Some((exchange, level?)))
+            .collect()
+    }
+
+    /// The lowest and the highest price of the bars that opened from `start` on and closed by `end`, if there are any.
+    pub fn range_since(&self, start: Millis, end: Millis) -> Option<[f64; 2]> {
+        let bars = self.all_bars();
+        let first = bars.partition_point(|bar| bar.open_time < start);
+        let bars = bars.get(first..).unwrap_or_default().iter();
+        bars.take_while(|bar| bar.close_time() <= end)
+            .map(|bar| [bar.low, bar.high])
+            .reduce(|[low, high], bar| [low.min(bar[0]), high.max(bar[1])])
+    }
+
     /// The view of the model.
     pub fn model(&self) -> Model {
         self.model
@@ -481,6 +508,7 @@ impl<'a> ReplayWindow<'a> {
             fit: fit.map(|fit| fit.of_map(&state.ledger)),
             located_share: state.ledger.located_share(),
             liquidatable_shares: self.liquidatable_shares(end),
+            measured: BTreeMap::new(),
             open_interest_scale: if state.is_relative { "relative" } else { "usd" },
             open_interest_age_ms: self
                 .readings

@@ -5,6 +5,7 @@ pub(super) mod bar_sources;
 pub(super) mod coin_history;
 pub(super) mod durations;
 pub(super) mod excursions;
+pub(super) mod known_positions;
 pub(super) mod known_rows;
 pub(super) mod observations;
 pub(super) mod open_interest_series;

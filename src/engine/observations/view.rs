@@ -6,6 +6,7 @@ use crate::engine::fit::{FitSource, last_of_day};
 use crate::engine::ledger::checkpoints::LedgerStore;
 use crate::engine::ledger::parameters::MEASURED_ON;
 use crate::engine::observations::coin_history::{CoinHistory, KnownOrder};
+use crate::engine::observations::known_positions::KnownPositions;
 use crate::engine::rolling::{Ring, SideSums, SumKey};
 use crate::engine::{EngineError, Observations, Parameters};
 use crate::model::{Bar, Millis, Model, Side, Specification, TimeRange, Window, nearest_f64};
@@ -26,6 +27,8 @@ pub struct View<'a> {
     fitted: Option<&'a dyn FitSource>,
     /// An external store of ledgers, used if these observations do not start with the first bar.
     ledgers: Option<&'a dyn LedgerStore>,
+    /// Positions that estimates place exactly.
+    positions: Option<&'a KnownPositions>,
 }
 
 impl Observations {
@@ -41,6 +44,7 @@ impl Observations {
             venue: None,
             fitted: None,
             ledgers: None,
+            positions: None,
         }
     }
 
@@ -119,6 +123,20 @@ impl<'a> View<'a> {
     /// The exchange to which estimates are limited.
     pub fn venue(self) -> Option<&'a str> {
         self.venue
+    }
+
+    /// Places these positions exactly in maps of their coin; the model spreads the rest of the open interest.
+    #[must_use]
+    pub fn with_positions(self, positions: &'a KnownPositions) -> Self {
+        Self {
+            positions: Some(positions),
+            ..self
+        }
+    }
+
+    /// Positions that estimates place exactly.
+    pub fn positions(self) -> Option<&'a KnownPositions> {
+        self.positions
     }
 
     /// Sets an external source of fits.

@@ -214,6 +214,7 @@ impl Market {
             exchange: asked.exchange.clone(),
             lasts: Millis::ALL,
             ledger: None,
+            positions: false,
         };
         let read = |as_of, needed: &RequiredHistory, instants: &[Millis]| {
             view_of(&*self.source, as_of, Some(needed), |view| {

@@ -5,6 +5,7 @@ use crate::engine::{
     self, EngineError, Estimate, EstimateBasis, Grouping, MapOptions, OrderFilter,
     TimelineQuestion, View,
 };
+use crate::market::known_positions::WantedPositions;
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};
@@ -12,10 +13,11 @@ use crate::market::query::recorded_map::{no_positions, recorded};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{RequiredHistory, RequiredLedger};
 use crate::model::{
-    ChartRow, Chosen, Coin, EarlierBar, EstimateLabels, Headline, HeatmapGrid, HeatmapRange,
-    MapRange, MapSource, Millis, Model, Opened, PeriodLength, ShownPrices, Side, Symbol, TimeRange,
-    Vocabulary, Window,
+    ChartRow, Chosen, Coin, EarlierBar, EstimateLabels, ExactPart, Headline, HeatmapGrid,
+    HeatmapRange, MapRange, MapSource, MapView, Millis, Model, Opened, PeriodLength, ShownPrices,
+    Side, Symbol, TimeRange, Vocabulary, Window,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A reply with an explanation of how it was computed.
@@ -81,6 +83,7 @@ impl QueryInputs {
             exchange: None,
             lasts: lasts.millis(),
             ledger: None,
+            positions: false,
         })
     }
 }
@@ -134,6 +137,14 @@ pub trait MarketQuery: Endpoint {
 
     /// The inputs that the reply depends on.
     fn material(&self) -> QueryInputs;
+
+    /// The positions that the reply places exactly, and the same query without them; `None` if it places none.
+    fn blended(&self) -> Option<(WantedPositions, Self)> {
+        None
+    }
+
+    /// Writes into a blended estimate that it has no known positions, if it has none.
+    fn note_exact(_reply: &mut Self::Reply) {}
 
     /// The window that the reply's coverage describes; `None` if the query needs no coverage.
     fn covered(&self) -> Option<Window> {
@@ -433,6 +444,25 @@ fn headline(asked: Option<Headline>) -> Headline {
     asked.unwrap_or(Headline::Reach)
 }
 
+/// Whether known positions are placed exactly.
+fn is_blended(view: Option<MapView>) -> bool {
+    view == Some(MapView::Blended)
+}
+
+/// The model of a map. Known positions are open interest, so a blended map counts that unless a model is requested.
+fn used_model(question: &contract::Liqmap) -> Option<Cow<'_, Chosen>> {
+    let asked = question.model.as_ref().map(Cow::Borrowed);
+    asked.or_else(|| is_blended(question.view).then(|| Cow::Owned(Model::Exposure.into())))
+}
+
+/// Refuses a blended map of positions that were opened within a range.
+fn of_range(view: Option<MapView>, opened: Option<Opened>) -> Option<Refusal> {
+    (is_blended(view) && opened == Some(Opened::Range)).then(|| {
+        let message = r#""range" is not allowed for a blended map, because it is unknown when the positions of accounts were opened"#;
+        BadQuery::new("opened", message, "ever, which is its default").into()
+    })
+}
+
 /// Writes whether the market is simulated; a recorded map says itself whether it is.
 fn mark(labels: &mut EstimateLabels, simulated: bool) {
     if labels.served_by.is_none() {
@@ -476,7 +506,9 @@ impl MarketQuery for contract::Heatmap {
         as_of: Option<Millis>,
         most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        let fault = no_positions(self.source.as_ref()).or_else(|| empty_span(self.shown()));
+        let fault = no_positions(self.source.as_ref())
+            .or_else(|| empty_span(self.shown()))
+            .or_else(|| of_range(self.view, self.opened));
         fault
             .map(Err)
             .or_else(|| recorded(self, market, as_of, most))
@@ -505,11 +537,38 @@ impl MarketQuery for contract::Heatmap {
                 model: Some(self.model.clone()),
                 back: with_volatility(self.range.millis()),
             }),
+            positions: is_blended(self.view),
+        })
+    }
+
+    fn note_exact(reply: &mut Self::Reply) {
+        if reply.exact.is_none() {
+            reply.exact = Some(ExactPart::nothing());
+            let columns = reply.times.len().max(1);
+            let last = reply.matrix.chunks_exact(columns);
+            let share = |usd: f64| if usd > 0.0 { 0.0 } else { f64::NAN };
+            let shares = last.map(|row| share(row.last().copied().unwrap_or_default()));
+            reply.exact_share = Some(shares.collect());
+        }
+    }
+
+    fn blended(&self) -> Option<(WantedPositions, Self)> {
+        is_blended(self.view).then(|| {
+            let wanted = WantedPositions {
+                coin: self.symbol.to_string(),
+                exchange: self.exchange.clone(),
+                columns: Some(self.range),
+            };
+            let modelled = Self {
+                view: None,
+                ..self.clone()
+            };
+            (wanted, modelled)
         })
     }
 
     fn is_one_ledger(&self) -> bool {
-        self.range == HeatmapRange::All && self.opened() == Opened::Ever
+        self.range == HeatmapRange::All && self.opened() == Opened::Ever && !is_blended(self.view)
     }
 
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
@@ -525,8 +584,8 @@ impl MarketQuery for contract::Heatmap {
 impl MarketQuery for contract::Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view.of_venue(self.exchange.as_deref());
-        let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
-        Ok(engine::liqmap_with(&view, coin, options(self), model)?.into())
+        let (coin, model) = (self.symbol.as_str(), used_model(self));
+        Ok(engine::liqmap_with(&view, coin, options(self), model.as_deref())?.into())
     }
 
     fn of_market(
@@ -535,8 +594,9 @@ impl MarketQuery for contract::Liqmap {
         as_of: Option<Millis>,
         most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        let fault = empty_span(self.shown()).map(Err);
+        let fault = empty_span(self.shown()).or_else(|| of_range(self.view, self.opened));
         fault
+            .map(Err)
             .or_else(|| recorded(self, market, as_of, most))
             .or_else(|| is_measured(self).then(|| measured(market, self, as_of)))
     }
@@ -556,12 +616,14 @@ impl MarketQuery for contract::Liqmap {
         if is_measured(self) {
             return QueryInputs::TimeRange;
         }
-        let material = QueryInputs::map(&self.symbol, self.model.as_ref(), self.range, self.range);
+        let model = used_model(self);
+        let material = QueryInputs::map(&self.symbol, model.as_deref(), self.range, self.range);
         match material {
             QueryInputs::Estimated(needed) => QueryInputs::Estimated(RequiredHistory {
                 exchange: self.exchange.clone(),
+                positions: is_blended(self.view),
                 ledger: (self.opened() == Opened::Ever).then(|| RequiredLedger {
-                    model: self.model.clone(),
+                    model: model.map(Cow::into_owned),
                     // The explanation counts the bars of the range.
                     back: with_volatility(if self.range == MapRange::All {
                         0
@@ -575,8 +637,33 @@ impl MarketQuery for contract::Liqmap {
         }
     }
 
+    fn note_exact(reply: &mut Self::Reply) {
+        if reply.exact.is_none() {
+            reply.exact = Some(ExactPart::nothing());
+            reply.exact_share = Some(vec![0.0; reply.bins.len()]);
+        }
+    }
+
+    fn blended(&self) -> Option<(WantedPositions, Self)> {
+        is_blended(self.view).then(|| {
+            let wanted = WantedPositions {
+                coin: self.symbol.to_string(),
+                exchange: self.exchange.clone(),
+                columns: None,
+            };
+            let modelled = Self {
+                view: None,
+                ..self.clone()
+            };
+            (wanted, modelled)
+        })
+    }
+
     fn is_one_ledger(&self) -> bool {
-        self.range == MapRange::All && self.opened() == Opened::Ever && !is_measured(self)
+        self.range == MapRange::All
+            && self.opened() == Opened::Ever
+            && !is_measured(self)
+            && !is_blended(self.view)
     }
 
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {

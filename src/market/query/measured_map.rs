@@ -4,7 +4,9 @@ use crate::contract::{self, BadQuery};
 use crate::engine;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::refusal::Refusal;
-use crate::model::{Bar, LiquidationMap, MapRange, MapSource, Millis, TimeRange, Vocabulary};
+use crate::model::{
+    Bar, LiquidationMap, MapRange, MapSource, MapView, Millis, TimeRange, Vocabulary,
+};
 
 /// Whether `asked` requests the map of observed account positions.
 pub(crate) fn is_measured(asked: &contract::Liqmap) -> bool {
@@ -26,6 +28,10 @@ pub(crate) fn measured(
             asked.range.name()
         );
         return Err(BadQuery::new("range", message, "all, which is also the default").into());
+    }
+    if asked.view == Some(MapView::Blended) {
+        let message = r#""blended" is not allowed for a map of observed positions, which has no modelled part"#;
+        return Err(BadQuery::new("view", message, "none, with source=positions").into());
     }
     if asked.model.is_some() {
         let message = "a map of observed positions does not use a model";

@@ -109,6 +109,7 @@ impl RecordedMap for contract::Heatmap {
             ("low", self.low.is_some()),
             ("high", self.high.is_some()),
             ("opened", self.opened.is_some()),
+            ("view", self.view.is_some()),
         ]
     }
 
@@ -145,6 +146,7 @@ impl RecordedMap for contract::Liqmap {
             ("low", self.low.is_some()),
             ("high", self.high.is_some()),
             ("opened", self.opened.is_some()),
+            ("view", self.view.is_some()),
         ]
     }
 

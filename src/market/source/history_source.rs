@@ -142,6 +142,20 @@ pub(crate) trait HistorySource: ViewSource {
         Ok(Vec::new())
     }
 
+    /// The account positions in a coin at the last snapshot of each exchange in each step of `range`, in time order.
+    ///
+    /// Steps of `step` milliseconds end at multiples of it. The newest snapshot by the start of the range comes first.
+    fn position_history(
+        &self,
+        _coin: &str,
+        _exchange: Option<&str>,
+        _range: TimeRange,
+        _step: i64,
+        _as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        Ok(Vec::new())
+    }
+
     /// The recorded maps in `range`, filtered by kind, coin and model version if given. More than `most` bytes are
     /// refused.
     fn maps(

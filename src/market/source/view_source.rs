@@ -25,6 +25,8 @@ pub struct RequiredHistory {
     pub lasts: i64,
     /// The ledger of all open positions, if the estimate counts these.
     pub ledger: Option<RequiredLedger>,
+    /// Whether the estimate places known positions of accounts.
+    pub positions: bool,
 }
 
 /// The ledger of all open positions that a reply is computed from.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::{ColumnUsd, EstimateLabels, Millis, Vocabulary};
+use crate::model::{ColumnUsd, EstimateLabels, ExactPart, Millis, Vocabulary};
 
 /// How a heatmap weights the estimated positions of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,6 +70,11 @@ pub struct HeatmapGrid {
     pub row_step: Option<f64>,
     /// Prices at which rows begin, and at which the last one ends, if the rows differ in width.
     pub edges: Option<Vec<f64>>,
+    /// Share of each row of the last column that is positions of accounts, NaN for an empty row; only of a blended
+    /// heatmap.
+    pub exact_share: Option<Vec<f64>>,
+    /// The same of the whole last column; only of a blended heatmap.
+    pub exact: Option<ExactPart>,
 }
 
 /// Rows are equally wide in log price if each lies this close to its place, as a share of the width.

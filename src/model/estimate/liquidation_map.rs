@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::model::{EstimateLabels, FineCells, MapCluster, Millis, Side, SideUsd, Within};
+use crate::model::{
+    EstimateLabels, ExactPart, FineCells, MapCluster, Millis, Side, SideUsd, Within,
+};
 
 /// The requested price width of a bin of a liquidation map.
 ///
@@ -183,6 +185,10 @@ pub struct LiquidationMap {
     pub bounds: Option<BinBounds>,
     /// Clusters of the bins, largest first.
     pub clusters: Option<Vec<MapCluster>>,
+    /// Share of each bin that is positions of accounts; only of a blended map.
+    pub exact_share: Option<Vec<f64>>,
+    /// The same of the whole map; only of a blended map.
+    pub exact: Option<ExactPart>,
 }
 
 /// The ends of the 80 % interval of each bin of a map, in the units of the map.

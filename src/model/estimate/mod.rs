@@ -1,5 +1,6 @@
 //! Results of the estimate of open positions: heatmap, liquidation map, levels, max pain and their price grids.
 
+pub(super) mod blended;
 pub(super) mod fine_cells;
 pub(super) mod grid;
 pub(super) mod heatmap;

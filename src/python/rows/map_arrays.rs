@@ -97,6 +97,8 @@ impl MapArrays<'_> {
                 high: doubles(high),
             }),
             clusters: None,
+            exact_share: None,
+            exact: None,
         }
     }
 }

@@ -399,7 +399,7 @@ async fn estimated(
     needed: RequiredHistory,
     make: Make,
 ) -> Result<Response, Rejection> {
-    let basis = Dependency::Coin(needed.coin.clone());
+    let basis = dependency(&needed);
     let standing = shared.market.look_at(&basis).await?;
     let revision = standing.revision.number;
     let key = CacheKey::Estimate {
@@ -497,6 +497,15 @@ async fn estimated(
         return Ok(unstored(response, lane));
     }
     Ok(response)
+}
+
+/// The data that an estimate depends on.
+fn dependency(needed: &RequiredHistory) -> Dependency {
+    if needed.positions {
+        Dependency::Record
+    } else {
+        Dependency::Coin(needed.coin.clone())
+    }
 }
 
 /// Marks an answer that is valid only together with what the client has.

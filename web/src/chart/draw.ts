@@ -114,6 +114,12 @@ export function strip(
             context.fillRect(at, y, reach, 1);
             at += reach;
         }
+        if (line.exact > 0) {
+            // What is known has a second tone, from the foot of the bar.
+            context.globalAlpha = 0.55;
+            context.fillStyle = look.paper ? "#1c2430" : "#f5f7ff";
+            context.fillRect(x + 2, y, line.exact * (line.total / most) * room, 1);
+        }
         context.globalAlpha = 1;
     }
     if (mostSum > 0) {

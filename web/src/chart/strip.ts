@@ -6,6 +6,8 @@ export interface Line {
     tiers: number[];
     side: "long" | "short";
     total: number;
+    /** Share of known positions; 0 of a map that has none. */
+    exact: number;
 }
 
 export interface Ladder {
@@ -24,6 +26,7 @@ export function ladder(map: LiqMap, edges: Float64Array): Ladder {
     const sums = new Float64Array(height).fill(Number.NaN);
     const half = map.binWidth / 2;
     const names = map.leverages.map(String).reverse();
+    const shares = new Map(map.bins.map((bin, i) => [bin, map.exactShare?.[i] ?? 0]));
     const rising = [...map.bins].sort((a, b) => a.price - b.price);
     const longs = rising.filter(({ side }) => side === "long").reverse();
     const shorts = rising.filter(({ side }) => side === "short");
@@ -43,7 +46,7 @@ export function ladder(map: LiqMap, edges: Float64Array): Ladder {
                 const known = lines[y];
                 if (known && known.total >= bin.total) continue;
                 const tiers = names.map((name) => bin.tiers[name] ?? 0);
-                lines[y] = { tiers, side: bin.side, total: bin.total };
+                lines[y] = { tiers, side: bin.side, total: bin.total, exact: shares.get(bin) ?? 0 };
                 most = Math.max(most, bin.total);
             }
         }

@@ -153,6 +153,15 @@ export interface CoverageRow {
     unpriced?: number | null;
 }
 
+export interface ExactPart {
+    /** the exchanges with known positions. */
+    exchanges: MeasuredExchange[];
+    /** share of all amounts that are positions of accounts, 0 to 1; null for an empty map. */
+    share: number | null;
+    /** the same up to a distance from the price in percent; a distance without amounts is left out. */
+    within: Record<string, number>;
+}
+
 export interface ExchangesRow {
     /** Number of orders. */
     cnt: number;
@@ -205,6 +214,10 @@ export interface HeatmapGrid {
     currentPrice: number;
     /** the prices at which rows begin, and at which the last one ends; only if the rows differ in width. */
     edges?: number[];
+    /** the same of the whole last column, and the exchanges with known positions; only with view=blended. */
+    exact?: ExactPart;
+    /** share of known positions in each row of the last column, null for an empty row; only with view=blended. */
+    exactShare?: (number | null)[];
     /** the estimate, a list for each price. */
     matrix: (number | null)[][];
     /** the model asked for. */
@@ -305,6 +318,10 @@ export interface LiquidationMap {
     clusters?: MapCluster[];
     /** the last close. */
     currentPrice: number;
+    /** the same of the whole map, and the exchanges with known positions; only with view=blended. */
+    exact?: ExactPart;
+    /** share of each bin that is positions of accounts; only with view=blended. */
+    exactShare?: number[];
     /** the bins on the grid of the model, for the amount that a price move crosses. */
     fine?: FineCells;
     /** the leverages of the tiers. */
@@ -411,6 +428,29 @@ export interface Measured {
     positions: number;
     /** share of the coin's open interest, both sides, that the positions make up; null if unknown. */
     seenShare: number | null;
+    /** amount of the positions without a liquidation price, which are in no bin. */
+    unplacedUsd: number;
+}
+
+export interface MeasuredExchange {
+    /** number of accounts with these positions. */
+    accounts: number;
+    /** amount of the positions with a liquidation price that the market has crossed, which are in no bin. */
+    crossedUsd: number;
+    /** name of the exchange. */
+    exchange: string;
+    /** factor of the modelled longs of the exchange, fitted to its known positions. */
+    longScale: number;
+    /** share of the open interest of longs that the positions make up; null if it is unknown. */
+    longShare: number | null;
+    /** when the snapshot of the positions was complete. */
+    observedAt: number;
+    /** number of positions. */
+    positions: number;
+    /** the same of shorts. */
+    shortScale: number;
+    /** the same of shorts. */
+    shortShare: number | null;
     /** amount of the positions without a liquidation price, which are in no bin. */
     unplacedUsd: number;
 }

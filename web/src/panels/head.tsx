@@ -1,7 +1,7 @@
 // The head: what is asked for, whether it is live, and how old what is known is.
 import { signal } from "@preact/signals";
 import { isPublished, otherRanges, unpublished } from "../data/published";
-import { CMAPS, RANGES, SCALES, SOURCES } from "../view/address";
+import { BESIDE, CMAPS, RANGES, SCALES } from "../view/address";
 import { age, clock, moment, zoneName } from "../view/numbers";
 import { theme } from "../view/screen";
 import { streamText } from "../view/sentences";
@@ -31,6 +31,7 @@ export const copied = signal("");
 
 const SOURCE_NAMES: Record<string, string> = {
     estimate: "estimate",
+    blended: "known + estimate",
     positions: "measured positions",
     served: "as served",
 };
@@ -176,9 +177,9 @@ export function Head() {
                     value={beside}
                     options={[
                         ["none", "nothing"] as const,
-                        ...SOURCES.map((value) => [value, SOURCE_NAMES[value] ?? value] as const),
+                        ...BESIDE.map((value) => [value, SOURCE_NAMES[value] ?? value] as const),
                     ]}
-                    refused={unpublished(SOURCES.filter((name) => name !== "estimate"))}
+                    refused={unpublished(BESIDE.filter((name) => name !== "estimate"))}
                     onChange={(value) => change({ beside: value }, true)}
                 />
                 <Choice

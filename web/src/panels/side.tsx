@@ -1,6 +1,7 @@
 // Totals, ranking and coverage.
 
 import type { Gap } from "../data/types";
+import { isModelled } from "../view/address";
 import { duration, percent, short } from "../view/numbers";
 import { coinOrder } from "../view/rank";
 import { coveredShare, gapsShown } from "../view/shown";
@@ -139,7 +140,7 @@ export function Ranking() {
 /** What the estimate has near the price, of everything and not only of the rows that are shown. */
 export function Near() {
     const body = liqmap.region.value.body;
-    if (!body?.within || view.value.source !== "estimate") return null;
+    if (!body?.within || !isModelled(view.value.source)) return null;
     const unlike = body.units === "relative";
     const { outside } = body;
     return (
@@ -172,6 +173,15 @@ export function Near() {
                             <td>{outside ? short(outside[side]) : ""}</td>
                         </tr>
                     ))}
+                    {body.exact && (
+                        <tr>
+                            <th scope="row">known positions</th>
+                            {Object.keys(body.within).map((name) => (
+                                <td key={name}>{percent(body.exact?.within[name] ?? 0)}</td>
+                            ))}
+                            <td />
+                        </tr>
+                    )}
                 </tbody>
             </table>
         </section>

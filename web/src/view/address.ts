@@ -1,7 +1,9 @@
 // What is shown is the fragment of the address: it is never sent, and can be copied, kept and gone back to.
 
 export const RANGES = ["12h", "24h", "3d", "7d", "1M", "3M", "6M", "1y", "all"] as const;
-export const SOURCES = ["estimate", "positions", "served"] as const;
+export const SOURCES = ["estimate", "blended", "positions", "served"] as const;
+/** The sources of which a map can be shown beside another; a blended map is requested in place of the estimate. */
+export const BESIDE = ["estimate", "positions", "served"] as const;
 export const SCALES = ["log", "linear", "percent"] as const;
 export const CMAPS = ["peaks", "inferno", "viridis", "cividis", "grey"] as const;
 export const PANELS = ["map", "levels", "realised", "tape", "coverage"] as const;
@@ -15,6 +17,9 @@ const COMPARED = /^(model:[23]|exchange:[a-z0-9_.-]{1,40}|coin:[^\s&#]{1,40}|[a-
 /** Whether a source is another service, whose maps were recorded. */
 export const isRecorded = (source: string) => !(SOURCES as readonly string[]).includes(source);
 
+/** Whether a source is the model, alone or with known positions. */
+export const isModelled = (source: string | undefined) => source === "estimate" || source === "blended";
+
 export interface View {
     symbol: string;
     range: (typeof RANGES)[number];
@@ -23,7 +28,7 @@ export interface View {
     /** One of SOURCES, or the name of a recorded source. */
     source: string;
     /** A second source, of which the liquidation map is shown beside the first. */
-    beside: "none" | (typeof SOURCES)[number];
+    beside: "none" | (typeof BESIDE)[number];
     /** What a second chart beside the first shows: a source, or `model:`, `exchange:` or `coin:` with another one. */
     compare: string | undefined;
     opened: "ever" | "range";
@@ -84,7 +89,7 @@ const KEYS: Key<any>[] = [
     word("model", "2", ["2", "3"]),
     free("exchange", undefined, /^[a-z0-9_.-]{1,40}$/),
     free("source", "estimate", RECORDING),
-    word("beside", "none", ["none", ...SOURCES]),
+    word("beside", "none", ["none", ...BESIDE]),
     free("compare", undefined, COMPARED),
     word("opened", "ever", ["ever", "range"]),
     free("as_of", undefined, /^\d{4}-\d\d-\d\d(T[\d:.]{5,12}Z?)?$|^\d{12,14}$/),

@@ -4,7 +4,7 @@ import type { StripSource } from "../chart/draw";
 import type { Cursor, Measured } from "../chart/plane";
 import { bandOf, columnOf, rowOf, sideOf, spanOf, valueAt } from "../data/grid";
 import type { LiqMap } from "../data/types";
-import { isRecorded } from "./address";
+import { isModelled, isRecorded } from "./address";
 import { moment, percent, price, short, span, zoneName } from "./numbers";
 import { cursor, distance, estimateOf, measured, realisedReadout, secondCursor, secondStrips, strips } from "./shown";
 import { grids, type Side, sources, unfinisheds, view, wholes } from "./state";
@@ -83,7 +83,7 @@ function cellReading(side: Side, at: Cursor): Reading | undefined {
         ],
         ["side", words[of ?? (at.price < known ? "long" : "short")] ?? ""],
     ];
-    const map = source === "estimate" && !unlike ? estimateOf(side).body : undefined;
+    const map = isModelled(source) && !unlike ? estimateOf(side).body : undefined;
     const bin = binAt(map, (low + high) / 2);
     if (map && bin >= 0) rows.push(["leverage, now", leverages(map, bin)]);
     if (middle >= 0) rows.push(["sum from the price", `${short(sum)}${unit}`]);
@@ -111,6 +111,7 @@ function stripReading(source: StripSource, at: Cursor, chart: Side): Reading {
         [source.word.toLowerCase(), bin ? `${short(bin.total)}${unit}` : "none here"],
         ["side", side === "long" ? "longs" : "shorts"],
     ];
+    if (bin && map.exactShare) rows.push(["known positions", percent(map.exactShare[i] ?? 0)]);
     if (bin) rows.push(["leverage", leverages(map, i)]);
     rows.push(["sum from the price", `${short(sum)}${unit}`]);
     const ends = interval(map, i);
@@ -167,7 +168,7 @@ function measuredReading({ from, to, x, y }: Measured): Reading {
         ["time", span(Math.min(from.instant, to.instant), Math.max(from.instant, to.instant), zone())],
     ];
     const source = strips.value[0];
-    const map = source?.map ?? (view.value.source === "estimate" ? estimateOf(0).body : undefined);
+    const map = source?.map ?? (isModelled(view.value.source) ? estimateOf(0).body : undefined);
     if (map) {
         const unit = map.units === "usd" ? " USD" : "";
         for (const side of ["long", "short"] as const) {

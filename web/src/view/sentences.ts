@@ -48,7 +48,7 @@ export function unitText(units: string | undefined, view: string | undefined, so
 }
 
 export interface Shown {
-    /** "estimate", "positions", "served", or the name of a recorded source. */
+    /** "estimate", "blended", "positions", "served", or the name of a recorded source. */
     source: string;
     model: string;
     exchange: string | undefined;
@@ -61,7 +61,12 @@ export interface Shown {
 
 /** What a source is, in the word that stands before everything of it. */
 export function wordOf(source: string): string {
-    const words: Record<string, string> = { estimate: "ESTIMATE", positions: "MEASURED", served: "AS SERVED" };
+    const words: Record<string, string> = {
+        estimate: "ESTIMATE",
+        blended: "KNOWN + ESTIMATE",
+        positions: "MEASURED",
+        served: "AS SERVED",
+    };
     return words[source] ?? `AS SERVED BY ${source}`;
 }
 

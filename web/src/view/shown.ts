@@ -5,8 +5,8 @@ import type { Label } from "../chart/labels";
 import type { Cursor, Measured, StripScale } from "../chart/plane";
 import { stacks } from "../chart/realised";
 import { bandOf, columnOf, rowOf, sideOf, spanOf, valueAt } from "../data/grid";
-import type { Pain } from "../data/types";
-import { isRecorded } from "./address";
+import type { LiqMap, Pain } from "../data/types";
+import { isModelled, isRecorded } from "./address";
 import { age, clock, interval, moment, percent, plain, price, short, span, zoneName } from "./numbers";
 import { SCORECARD, scoreOf } from "./scorecard";
 import { phone } from "./screen";
@@ -68,7 +68,7 @@ function labelOf(side: Side): string[] {
         servedAt: at === undefined ? undefined : `${moment(at, zone.value)} ${zoneName(at, zone.value)}`,
         openInterestAge: isRecorded(source)
             ? undefined
-            : (source === "estimate" ? regionOf(side) : heatmap.region.value)?.facts?.openInterestAge,
+            : (isModelled(source) ? regionOf(side) : heatmap.region.value)?.facts?.openInterestAge,
     });
 }
 
@@ -85,7 +85,7 @@ function insteadOf(side: Side): string | undefined {
     const region = regionOf(side);
     if (!region) return undefined;
     const { trouble } = region;
-    if (trouble?.is === "refused" && trouble.status === 404 && source === "estimate") {
+    if (trouble?.is === "refused" && trouble.status === 404 && isModelled(source)) {
         return `No estimate of ${charts.value[side]?.symbol}: ${trouble.message}. What was liquidated is below.`;
     }
     if (trouble && (trouble.is === "refused" || !region.body)) return troubleText(trouble, tick.value, zone.value);
@@ -159,14 +159,22 @@ export const strips = computed<StripSource[]>(() => {
     const { source, beside, panel } = view.value;
     if (phone.value && panel !== "levels") return [];
     // What another range has is never left beside a map that is refused.
-    if (source === "estimate" && heatmap.region.value.trouble?.is === "refused") return [];
-    return stripsOf(beside === "none" || beside === source ? [source] : [source, beside], 0);
+    if (isModelled(source) && heatmap.region.value.trouble?.is === "refused") return [];
+    const alone = beside === "none" || beside === source || (beside === "estimate" && source === "blended");
+    return stripsOf(alone ? [source] : [source, beside], 0);
 });
 
 export const secondStrips = computed(() => {
     const source = sources.value[1];
     return source === undefined ? [] : stripsOf([source], 1);
 });
+
+/** What of a blended map is known, in words. */
+function exactWords({ exact }: LiqMap): string[] {
+    if (!exact?.exchanges.length) return ["no positions are known"];
+    const places = exact.exchanges.map(({ exchange }) => exchange).join(", ");
+    return [`second tone: known positions of ${places}, ${percent(exact.share ?? 0)}`];
+}
 
 function stripsOf(names: string[], side: Side): StripSource[] {
     const found: StripSource[] = [];
@@ -192,6 +200,7 @@ function stripsOf(names: string[], side: Side): StripSource[] {
             if (!map) continue;
             const unlike = map.units === "relative";
             const lines = [unitText(map.units, map.view)];
+            if (name === "blended") lines.push(...exactWords(map));
             if (old) lines.push(`served ${clock(old.at, zone.value)} ${zoneName(old.at, zone.value)}`);
             found.push({ map, word: wordOf(name), lines, relative: unlike });
         }
@@ -371,7 +380,7 @@ export const clusters = computed(() =>
             ? []
             : stripsOf([name], side as Side).map(({ map, word, lines, relative }) => ({
                   words: [`${word} · map ${map.range}`, ...(side === 1 ? differs.value : []), ...lines],
-                  amount: `${word === wordOf("estimate") ? "est." : word.toLowerCase()}${relative ? "" : " USD"}`,
+                  amount: `${isModelled(name) ? "est." : word.toLowerCase()}${relative ? "" : " USD"}`,
                   rows: (map.clusters ?? []).slice(0, 20),
               })),
     ),

@@ -23,7 +23,7 @@ import type {
     Totals,
     Undercount,
 } from "../data/types";
-import { type Asked, comparedOf, isRecorded, parse, SOURCES, type View, write } from "./address";
+import { type Asked, comparedOf, isModelled, isRecorded, parse, SOURCES, type View, write } from "./address";
 import { layoutOf, saveLayout } from "./layout";
 import { day, duration, interval, moment, zoneName } from "./numbers";
 
@@ -332,13 +332,16 @@ export function follow(): () => void {
     return effect(() => {
         const { symbol, model, exchange, as_of, beside, opened } = view.value;
         const range = view.value.range;
+        const blended = (source: string | undefined) => (source === "blended" ? { view: source } : {});
         const shows = (name: string) => sources.value.includes(name) || beside === name;
         const everywhere = { as_of };
         // Where a server knows the windows of the contract alone, the panels are of a day, and say so.
         const oneDay = { range: "24h", ...everywhere };
         const window = { ...(range === "all" ? { start: start.value } : { range }), ...everywhere };
         const totals = ["12h", "24h"].includes(range) ? everywhere : window;
-        const wanted = opened === "range" ? { opened } : {};
+        // Known positions are of any age.
+        const openedOf = (source: string | undefined) => (opened === "range" && source !== "blended" ? { opened } : {});
+        const first = view.value.source;
         heatmap.to(
             path("api/liq-heatmap", {
                 symbol,
@@ -347,13 +350,21 @@ export function follow(): () => void {
                 exchange,
                 explain: 1,
                 values: "u16",
-                ...wanted,
+                ...openedOf(first),
+                ...blended(first),
                 ...everywhere,
             }),
         );
         liqmap.to(
-            shows("estimate")
-                ? path("api/liq-map", { symbol, range: mapRange.value, model, exchange, ...everywhere })
+            shows("estimate") || first === "blended"
+                ? path("api/liq-map", {
+                      symbol,
+                      range: mapRange.value,
+                      model,
+                      exchange,
+                      ...blended(first),
+                      ...everywhere,
+                  })
                 : undefined,
         );
         measured.to(
@@ -364,15 +375,15 @@ export function follow(): () => void {
         for (const side of [0, 1] as const) {
             const chart = charts.value[side];
             const recorded = chart !== undefined && isRecorded(chart.source);
-            const estimate = side === 1 && chart?.source === "estimate";
+            const estimate = side === 1 && isModelled(chart?.source);
             const asked = recorded || estimate ? chart : undefined;
             const what = asked && {
                 symbol: asked.symbol,
                 exchange: asked.exchange,
-                ...(recorded ? { source: asked.source } : { model: asked.model }),
+                ...(recorded ? { source: asked.source } : { model: asked.model, ...blended(asked.source) }),
                 ...everywhere,
             };
-            const grid = recorded ? { model } : { explain: 1, ...wanted };
+            const grid = recorded ? { model } : { explain: 1, ...openedOf(asked?.source) };
             ownGrid[side].to(what && path("api/liq-heatmap", { ...what, range, values: "u16", ...grid }));
             ownMap[side].to(what && path("api/liq-map", { ...what, range: mapRange.value }));
         }

@@ -170,6 +170,7 @@ def json_line(row: Mapping[str, Any]) -> str:
 def plain(answer: Any) -> Any:
     """Convert an answer for JSON: a grid to the object in the HTTP reply, rows to a list."""
     from liqdata.results.heatmap import Heatmap
+    from liqdata.results.json_form import exact_members
     from liqdata.results.map import LiquidationMap
     from liqdata.results.record import Record
 
@@ -184,6 +185,7 @@ def plain(answer: Any) -> Any:
             "times": answer.times.astype("datetime64[ms]").astype("int64").tolist(),
             "matrix": [[_known(cell) for cell in row] for row in answer.matrix.tolist()],
             **_labels(answer),
+            **exact_members(answer.exact_share, answer.meta),
         }
     if isinstance(answer, LiquidationMap):
         names = [str(leverage) for leverage in answer.leverages.tolist()]
@@ -207,6 +209,7 @@ def plain(answer: Any) -> Any:
             **_measured(answer.meta),
             **_labels(answer),
             **({} if answer.within is None else {"within": answer.within}),
+            **exact_members(answer.exact_share, answer.meta),
         }
     if isinstance(answer, Record) and getattr(answer, "view", None) is not None:
         labels = {"units": answer.units, "view": getattr(answer, "view", None), "simulated": answer.simulated}

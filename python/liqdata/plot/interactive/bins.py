@@ -48,6 +48,16 @@ def liqmap(grid: LiquidationMap, *, interval: bool, levels: Any, maxpain: Any) -
                 name=f"{side}s, {leverage}×",
                 hovertemplate="price %{x:,.8~r}<br>%{y:,.0f} USD",
             )
+    if grid.exact_share is not None and grid.exact_share.any():
+        found.add_bar(
+            x=grid.prices,
+            y=np.nan_to_num(grid.total) * grid.exact_share,
+            base=0.0,
+            width=grid.bin_width,
+            marker={"color": "rgba(255, 255, 255, 0.45)", "line": {"width": 0}},
+            name="known positions",
+            hovertemplate="price %{x:,.8~r}<br>%{y:,.0f} USD of known positions",
+        )
     highest = 0.0
     for side, order, running in grid._outward():  # noqa: SLF001 - the public frame needs pandas
         inside = (grid.prices[order] >= low) & (grid.prices[order] <= high)

@@ -140,6 +140,7 @@ impl FitSource for ArchiveReader {
             exchange,
             lasts: FITTED_TO,
             ledger: None,
+            positions: false,
         };
         let fit = self.days.fits.of(name, || {
             match self

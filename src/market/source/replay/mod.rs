@@ -420,6 +420,18 @@ impl HistorySource for ReplaySource {
         self.place.positions(coin, exchange, self.at(as_of)?)
     }
 
+    fn position_history(
+        &self,
+        coin: &str,
+        exchange: Option<&str>,
+        range: TimeRange,
+        step: i64,
+        as_of: Option<Millis>,
+    ) -> Result<Vec<PositionRow>, Refusal> {
+        let at = self.at(as_of)?;
+        self.place.position_history(coin, exchange, range, step, at)
+    }
+
     fn maps(
         &self,
         kind: Option<&str>,

@@ -1,0 +1,54 @@
+//! A cache of known positions of accounts, prepared for blended maps.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::engine::KnownPositions;
+use crate::market::refusal::Refusal;
+use crate::model::{HeatmapRange, Millis};
+
+/// Number of cached entries.
+const ENTRIES: usize = 8;
+
+/// Number of positions above which an entry is not cached.
+const MOST: usize = 1 << 18;
+
+/// The positions that a query needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedPositions {
+    /// The coin.
+    pub coin: String,
+    /// The exchange; all exchanges if absent.
+    pub exchange: Option<String>,
+    /// The range of a heatmap, which also needs earlier snapshots.
+    pub columns: Option<HeatmapRange>,
+}
+
+/// A question, its instant, and the revision of the market.
+type Key = (WantedPositions, Option<Millis>, u64);
+
+/// The positions of recent queries.
+#[derive(Debug, Default)]
+pub(crate) struct PositionCache(Mutex<Vec<(Key, Arc<KnownPositions>)>>);
+
+impl PositionCache {
+    /// The cached positions of `key`, or else those that `read` returns.
+    pub(crate) fn get(
+        &self,
+        key: Key,
+        read: impl FnOnce() -> Result<KnownPositions, Refusal>,
+    ) -> Result<Arc<KnownPositions>, Refusal> {
+        let cached = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = cached().iter().find(|(other, _)| *other == key) {
+            return Ok(Arc::clone(known));
+        }
+        let known = Arc::new(read()?);
+        if known.len() <= MOST {
+            let mut cached = cached();
+            if cached.len() == ENTRIES {
+                cached.remove(0);
+            }
+            cached.push((key, Arc::clone(&known)));
+        }
+        Ok(known)
+    }
+}

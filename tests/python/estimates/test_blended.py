@@ -1,0 +1,263 @@
+"""Blended maps: known positions of accounts at their own liquidation prices, and a model of the rest."""
+
+import dataclasses
+import json
+import urllib.request
+
+import numpy as np
+import pytest
+import samples
+
+import liqdata
+from liqdata import cli
+from liqdata.errors import BadQuery
+
+HOUR = 3_600_000
+
+
+def tables():
+    """Bars of three days of the simulated market, and the open interest of all its exchanges as that of one."""
+    demo = samples.simulated()
+    bars, interest = demo.bars("BTC").to_pandas(), demo.open_interest("BTC").to_pandas()
+    bars, interest = (table[table["timestamp"] > demo.now - np.timedelta64(3, "D")] for table in (bars, interest))
+    sums = interest.groupby("timestamp", as_index=False)["open_interest"].sum()
+    return {"bars": bars, "open_interest": sums.assign(symbol="BTC")}
+
+
+def rows(part, at):
+    """Positions as a snapshot of accounts."""
+    price = samples.simulated().bars("BTC")["close"][-1]
+    return {
+        "timestamp": [at] * len(part),
+        "coin": list(part["symbol"]),
+        "account": [f"account {place}" for place in part.index],
+        "value_usd": list(part["qty"] * price),
+        "seen_share": [0.5] * len(part),
+    } | {name: list(part[name]) for name in ("side", "qty", "entry_price", "leverage", "liquidation_price")}
+
+
+@pytest.fixture(scope="module")
+def true():
+    return samples.simulated().true_positions("BTC").to_pandas()
+
+
+@pytest.fixture(scope="module")
+def modelled():
+    """A market without positions."""
+    with liqdata.Market(**tables()) as market:
+        yield market
+
+
+@pytest.fixture(scope="module")
+def earlier():
+    """The time of the first snapshot of the archive."""
+    return int(samples.simulated().now.timestamp() * 1000) - 2 * HOUR
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, true, earlier):
+    """An archive that knows a part of the positions two hours before its end, and all of them at its end."""
+    folder = tmp_path_factory.mktemp("blended") / "archive"
+    liqdata.ingest(folder, **tables(), positions=rows(true[::9], earlier), exchange="hyperliquid")
+    liqdata.ingest(folder, positions=rows(true, samples.simulated().now), exchange="hyperliquid")
+    with liqdata.open(folder) as market:
+        yield market
+
+
+def test_without_known_positions_it_is_the_modelled_map(modelled):
+    for asked in ({}, {"range": "7d"}, {"range": "all", "model": 3}, {"bin": 250.0}):
+        blended, plain = modelled.liqmap("BTC", **asked, view="blended"), modelled.liqmap("BTC", **asked)
+        assert blended == plain
+        assert blended.tiers.tobytes() == plain.tiers.tobytes()
+        assert (blended.within, blended.outside) == (plain.within, plain.outside)
+        assert blended.exact_share.tolist() == [0.0] * len(plain.total)
+        assert (blended.meta["exact_share"], blended.meta["measured_exchanges"]) == (0.0, [])
+        assert plain.exact_share is None
+        assert "exact_share" not in plain.meta
+    blended, plain = modelled.heatmap("BTC", "12h", view="blended"), modelled.heatmap("BTC", "12h")
+    assert blended == plain
+    assert np.nansum(blended.exact_share) == 0
+
+
+def test_with_all_positions_it_is_their_map(whole, true):
+    blended, exact = whole.liqmap("BTC", "all", view="blended", span="all"), whole.liqmap("BTC", source="positions")
+    assert blended.meta["exact_share"] == 1
+    assert set(blended.exact_share) == {1.0}
+    assert blended.meta["exact_within"] == {1: 1.0, 2: 1.0, 5: 1.0, 10: 1.0}
+    for name in ("prices", "tiers", "total"):
+        np.testing.assert_allclose(getattr(blended, name), getattr(exact, name), rtol=1e-12)
+    assert blended.sides.tolist() == exact.sides.tolist()
+    assert blended.total.sum() == pytest.approx((true["qty"] * true["liquidation_price"]).sum())
+    (venue,) = blended.meta["measured_exchanges"]
+    assert (venue["exchange"], venue["positions"], venue["observed_at"]) == ("hyperliquid", len(true), whole.now)
+    assert venue["long_share"] == pytest.approx(1)
+    assert (blended.view, blended.meta["opened"]) == ("exposed", "ever")
+    # The fine grid has them, too.
+    low = 0.97 * blended.current_price
+    longs = true[true["side"] == "LONG"]
+    # A cell that the move touches counts in full.
+    least, most = (longs[longs["liquidation_price"] >= end] for end in (low, low * np.exp(-5e-4)))
+    usd = [(part["qty"] * part["liquidation_price"]).sum() for part in (least, most)]
+    assert usd[0] <= blended.swept(low=low)["long_usd"] * (1 + 1e-9) <= usd[1] * (1 + 2e-9)
+    # Cropped bins have their shares.
+    near = whole.liqmap("BTC", view="blended", span=(low, 1.03 * blended.current_price))
+    assert len(near.exact_share) == len(near.total) < len(blended.total)
+
+
+def test_a_column_has_the_positions_known_at_its_end(whole, true, earlier):
+    blended, plain = (whole.heatmap("BTC", "12h", span="all", view=view) for view in ("blended", "modelled"))
+    ends = blended.times.astype("datetime64[ms]").astype(int)
+    before = ends < earlier
+    assert before.any()
+    columns = [(map.prices, map.matrix[:, before]) for map in (blended, plain)]
+    by_price = [dict(zip(prices.round(6), cells.tolist(), strict=True)) for prices, cells in columns]
+    shared = by_price[0].keys() & by_price[1].keys()
+    assert all(by_price[0][price] == by_price[1][price] for price in shared)
+    assert blended.matrix[:, -1].sum() == pytest.approx((true["qty"] * true["liquidation_price"]).sum(), rel=1e-9)
+    assert blended.meta["exact_share"] == 1
+    assert np.nanmin(blended.exact_share) == 1
+    assert np.isnan(blended.exact_share).tolist() == (blended.matrix[:, -1] == 0).tolist()
+    # A column is what was known at its end, as a heatmap of that instant has it.
+    place = int(np.flatnonzero(ends == earlier)[0])
+    then = whole.heatmap("BTC", "12h", span="all", view="blended", as_of=earlier)
+    assert then.matrix[:, -1].sum() == pytest.approx(blended.matrix[:, place].sum(), rel=1e-9)
+    assert 0.02 < then.meta["exact_share"] < 0.9
+    assert then.meta["measured_exchanges"][0]["positions"] == len(true[::9])
+
+
+@pytest.mark.parametrize("tier", [5, 25, 100])
+def test_located_unlocated_and_measured_are_the_open_interest(tier):
+    demo = samples.simulated()
+    model = liqdata.Model(tiers=[tier])
+    blended, plain = (demo.liqmap("BTC", "all", span="all", model=model, view=view) for view in ("blended", "modelled"))
+    interest = demo.open_interest("BTC").to_pandas().groupby("timestamp")["open_interest"].sum().iloc[-1]
+    known = blended.meta["explain"]["measured"]["bitget"]
+    assert known["openInterest"] < interest
+    seen = demo.positions("BTC").to_pandas()
+
+    def located(map):
+        p0, h, first, longs_end, usd = map.fine
+        bins = np.arange(first, first + usd.shape[1])
+        qty = usd.sum(axis=0) / (p0 * np.exp((bins + 0.5) * h))
+        return [qty[bins < longs_end].sum(), qty[bins >= longs_end].sum()]
+
+    for side, (all_of, model_of) in enumerate(zip(located(blended), located(plain), strict=True)):
+        mine = seen[seen["side"] == ("LONG", "SHORT")[side]]
+        assert known["quantity"][side] == pytest.approx(mine["qty"].sum())
+        left = max(known["openInterest"] - known["quantity"][side], 0)
+        others = interest - known["openInterest"]
+        waits = mine["qty"].sum()
+        # The fine grid has USD at the middle of a bin, and far positions at a hundredth of the price.
+        at = np.maximum(mine["liquidation_price"], blended.current_price / 100)
+        exact = (mine["qty"] * mine["liquidation_price"] / at).sum()
+        expected = model_of * (others + left * known["scale"][side]) / interest
+        assert all_of - exact == pytest.approx(expected, abs=3e-4 * exact)
+        unlocated = others + left - expected
+        assert unlocated >= 0
+        share = blended.meta["explain"]["locatedShare"][side]
+        assert share * interest == pytest.approx(expected + waits, rel=1e-9)
+        assert expected + unlocated + known["quantity"][side] == pytest.approx(interest, rel=1e-12)
+
+
+def test_positions_beyond_the_interest_leave_no_remainder(tmp_path, true):
+    given = tables()
+    given["open_interest"]["open_interest"] *= 0.5
+    liqdata.ingest(tmp_path / "archive", **given, positions=rows(true, samples.simulated().now), exchange="hyperliquid")
+    with liqdata.open(tmp_path / "archive") as market:
+        blended, exact = market.liqmap("BTC", view="blended", span="all"), market.liqmap("BTC", source="positions")
+    assert blended.meta["exact_share"] == 1
+    np.testing.assert_allclose(blended.total, exact.total, rtol=1e-12)
+    assert blended.meta["measured_exchanges"][0]["short_share"] == 1
+
+
+def overlap(map, part, current):
+    """Overlap of the shapes of a map and of positions, by distance from the price."""
+    edges = np.concatenate([np.arange(0.5, 1.5, 0.01), [100]]) * current
+    found = [np.histogram(map.prices, edges, weights=map.total)[0]]
+    found.append(np.histogram(part["liquidation_price"], edges, weights=part["qty"] * part["liquidation_price"])[0])
+    return np.minimum(*(one / one.sum() for one in found)).sum()
+
+
+def test_the_remainder_is_fitted_to_the_known_positions(tmp_path, true):
+    known = true.sample(frac=0.5, random_state=1)
+    rest = true.drop(known.index)
+    liqdata.ingest(tmp_path / "many", **tables(), positions=rows(known, samples.simulated().now), exchange="okx")
+    few = known.iloc[:60]
+    liqdata.ingest(tmp_path / "few", **tables(), positions=rows(few, samples.simulated().now), exchange="okx")
+    with liqdata.open(tmp_path / "many") as market:
+        map = market.liqmap("BTC", "all", view="blended", span="all")
+        plain = market.liqmap("BTC", "all", model=2, span="all")
+    found = map.meta["explain"]["measured"]["okx"]
+    assert found["accounts"] == len(known)
+    assert sum(found["weights"][0]) == pytest.approx(1)
+    remainder = dataclasses.replace(map, total=map.total * (1 - map.exact_share))
+    gain = overlap(remainder, rest, map.current_price) - overlap(plain, rest, map.current_price)
+    assert gain > 0.02
+    assert 0.4 < map.meta["exact_share"] < 0.7
+    # With few accounts the tiers are those of the model, and only the scale is fitted.
+    with liqdata.open(tmp_path / "few") as market:
+        explain = market.liqmap("BTC", "all", view="blended").meta["explain"]
+    assert "weights" not in explain["measured"]["okx"]
+    p0, h, first, longs_end, usd = plain.fine
+    bins = np.arange(first, first + usd.shape[1])
+    prices = p0 * np.exp((bins + 0.5) * h)
+    qty = usd.sum(axis=0) / prices
+    for side, mine in enumerate((bins < longs_end, bins >= longs_end)):
+        interest = qty[mine].sum() / plain.meta["explain"]["locatedShare"][side]
+        model = qty[mine & (abs(prices / plain.current_price - 1) <= 0.1)].sum() / interest
+        seen = few[few["side"] == ("LONG", "SHORT")[side]]
+        near = seen[abs(seen["liquidation_price"] / plain.current_price - 1) <= 0.1]
+        wanted = 1 + 60 / 90 * (near["qty"].sum() / seen["qty"].sum() / model - 1)
+        assert explain["measured"]["okx"]["scale"][side] == pytest.approx(wanted, rel=0.01)
+
+
+def test_what_contradicts_a_blended_map_is_refused(modelled, whole):
+    for ask in (modelled.liqmap, modelled.heatmap):
+        with pytest.raises(BadQuery, match=r'view: "census" is not allowed; allowed: .*modelled.*blended'):
+            ask("BTC", view="census")
+        with pytest.raises(BadQuery, match=r"opened: .* blended map.*allowed: ever"):
+            ask("BTC", view="blended", opened="range")
+    with pytest.raises(BadQuery, match=r"view: .*observed positions"):
+        whole.liqmap("BTC", source="positions", view="blended")
+
+
+def test_a_server_sends_it_where_it_is_asked_for(whole, capsys):
+    with liqdata.serve(whole) as server:
+        plain, blended = (
+            json.load(urllib.request.urlopen(f"{server.url}/api/liq-map?range=all{view}"))
+            for view in ("", "&view=blended")
+        )
+        assert not plain.keys() & {"exactShare", "exact"}
+        assert blended["exact"]["share"] == 1
+        assert blended["exact"]["exchanges"][0]["exchange"] == "hyperliquid"
+        with urllib.request.urlopen(f"{server.url}/api/liq-map?range=all&view=modelled") as body:
+            assert json.load(body) == plain
+        own = whole.liqmap("BTC", "all", view="blended")
+        assert own.to_dict()["exact"] == blended["exact"]
+        grid = whole.heatmap("BTC", "12h", view="blended")
+        with liqdata.Client(server.url) as client:
+            found = client.liqmap("BTC", "all", view="blended")
+            assert found == own
+            assert found.exact_share.tolist() == own.exact_share.tolist()
+            for name in ("exact_share", "exact_within", "measured_exchanges"):
+                assert found.meta[name] == own.meta[name]
+            heat = client.heatmap("BTC", "12h", view="blended")
+            assert heat == grid
+            np.testing.assert_array_equal(heat.exact_share, grid.exact_share)
+            assert client.heatmap("BTC", "12h").exact_share is None
+        asked = ["liqmap", "BTC", "--range", "all", "--view", "blended", "--url", server.url, "--json"]
+        capsys.readouterr()
+        assert cli.main(asked) == 0
+        sent = json.loads(capsys.readouterr().out)
+        assert sent["exact"]["share"] == 1
+
+
+def test_a_picture_shows_what_is_known():
+    map = samples.simulated().liqmap("BTC", view="blended")
+    legends = [text.get_text() for legend in map.plot().figure.findobj(match=_is_legend) for text in legend.get_texts()]
+    assert "known positions" in legends
+    assert any(trace.name == "known positions" for trace in map.plot(backend="plotly").data)
+
+
+def _is_legend(artist):
+    return hasattr(artist, "get_texts")
