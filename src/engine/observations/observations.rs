@@ -13,6 +13,7 @@ use crate::engine::observations::open_interest_series::{
 };
 use crate::engine::observations::open_interest_units::{OpenInterestUnit, in_base_units_of};
 use crate::engine::observations::period_liquidations::liquidations_by_coin;
+use crate::engine::observations::row_store::RowSlice;
 use crate::engine::observations::table_checks::TableRow;
 use crate::engine::{BarSources, RecordedRanges, Ring, TableFault};
 use crate::model::{
@@ -245,7 +246,7 @@ impl Observations {
         };
         let whole = recorded_in(TimeRange::bounded(self.first, None));
         let closes = self.coins.values().map(CoinHistory::observed);
-        let last = closes.filter_map(|bars| bars.last()).map(Bar::close_time);
+        let last = closes.filter_map(RowSlice::last).map(|bar| bar.close_time());
         let recorded = recorded_in(TimeRange::new(
             self.first.unwrap_or_default(),
             last.max().unwrap_or_default(),
@@ -275,7 +276,7 @@ impl Observations {
     ) -> Result<Self, TableFault> {
         for (coin, (liquidations, places)) in liquidations_by_coin(rows)? {
             if let Some(history) = self.coins.get_mut(&coin) {
-                liquidations.check(&coin, &places, &history.bars)?;
+                liquidations.check(&coin, &places, history.bars.rows())?;
                 history.liquidations = Some(liquidations);
             }
         }
@@ -331,7 +332,7 @@ impl Observations {
 
     /// Bars of `coin` in order of time, outliers included; empty if `coin` is unknown.
     #[must_use]
-    pub fn bars(&self, coin: &str) -> &[Bar] {
+    pub fn bars(&self, coin: &str) -> RowSlice<'_, Bar> {
         self.coins
             .get(coin)
             .map(CoinHistory::observed)

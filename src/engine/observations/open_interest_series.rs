@@ -5,10 +5,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 
 use crate::engine::TableFault;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::engine::observations::excursions::{Excursions, without};
+use crate::engine::observations::row_store::{RowIter, RowNumbers, RowSlice, RowStore, StoredRow};
 use crate::engine::observations::table_checks::{ReadNames, TableRow};
 use crate::model::{Bar, Millis, ObservedOpenInterest};
 
@@ -30,37 +32,72 @@ struct Reading {
     is_break: bool,
 }
 
+impl StoredRow for Reading {
+    fn numbers(&self) -> RowNumbers {
+        let venue = i64::try_from(self.venue).unwrap_or(i64::MAX);
+        let is_break = f64::from(u8::from(self.is_break));
+        (
+            [self.timestamp.0, venue],
+            [self.open_interest, is_break, 0.0, 0.0, 0.0],
+        )
+    }
+
+    fn of_numbers(([timestamp, venue], numbers): RowNumbers) -> Self {
+        let [open_interest, is_break, ..] = numbers;
+        Self {
+            timestamp: Millis(timestamp),
+            venue: usize::try_from(venue).unwrap_or(usize::MAX),
+            open_interest,
+            is_break: is_break > 0.0,
+        }
+    }
+}
+
 /// Open interest readings of a coin on all exchanges, in order of time.
 #[derive(Clone, Debug, Default)]
 pub struct OpenInterestSeries {
     /// Exchanges by number. `None` stands for readings that are a total over exchanges.
     venues: Vec<Option<String>>,
     /// Readings without outliers.
-    readings: Vec<Reading>,
+    readings: RowStore<Reading>,
     /// All readings, if some are outliers.
-    observed: Option<Vec<Reading>>,
+    observed: Option<RowStore<Reading>>,
     pub excursions: Excursions,
 }
 
 impl OpenInterestSeries {
     /// Returns the series with its outliers separated. `bars` are the bars of the coin.
-    pub fn judged(mut self, bars: &[Bar]) -> Self {
-        let readings = self.readings.iter();
-        let readings = readings.map(|one| (one.venue, one.timestamp, one.open_interest));
-        let excursions = Excursions::of_open_interest(self.venues.len(), readings, bars);
+    pub fn judged(self, bars: RowSlice<'_, Bar>) -> Self {
+        let mut readings = self.readings.rows().to_vec();
+        let values = readings.iter();
+        let values = values.map(|one| (one.venue, one.timestamp, one.open_interest));
+        let excursions = Excursions::of_open_interest(self.venues.len(), values, bars);
         let outliers = excursions.left_out(None);
         for place in excursions.breaks() {
-            if let Some(reading) = self.readings.get_mut(*place) {
+            if let Some(reading) = readings.get_mut(*place) {
                 reading.is_break = true;
             }
         }
         if outliers.is_empty() {
-            return Self { excursions, ..self };
+            return Self {
+                readings: readings.into(),
+                excursions,
+                ..self
+            };
         }
         Self {
-            readings: without(&self.readings, &outliers),
-            observed: Some(self.readings),
+            readings: without(&readings, &outliers).into(),
+            observed: Some(readings.into()),
             excursions,
+            ..self
+        }
+    }
+
+    /// The same series in little memory.
+    pub fn packed(self) -> Self {
+        Self {
+            readings: self.readings.packed(),
+            observed: self.observed.map(RowStore::packed),
             ..self
         }
     }
@@ -72,15 +109,24 @@ impl OpenInterestSeries {
         }
         Cow::Owned(Self {
             venues: self.venues.clone(),
-            readings: without(self.observed(), &self.excursions.left_out(Some(at))),
+            readings: without(
+                &self.observed().to_vec(),
+                &self.excursions.left_out(Some(at)),
+            )
+            .into(),
             observed: None,
             excursions: self.excursions.clone(),
         })
     }
 
     /// All readings, outliers included.
-    fn observed(&self) -> &[Reading] {
-        self.observed.as_deref().unwrap_or(&self.readings)
+    fn observed(&self) -> RowSlice<'_, Reading> {
+        self.observed.as_ref().unwrap_or(&self.readings).rows()
+    }
+
+    /// Bytes of the readings.
+    pub fn bytes(&self) -> usize {
+        self.readings.bytes() + self.observed.as_ref().map_or(0, RowStore::bytes)
     }
 
     /// Number of outliers by exchange, without zeros.
@@ -141,21 +187,21 @@ impl OpenInterestSeries {
     }
 
     /// Readings of one exchange, judged separately. `bars` are the bars of the coin.
-    pub fn of(&self, exchange: &str, bars: &[Bar]) -> Self {
+    pub fn of(&self, exchange: &str, bars: RowSlice<'_, Bar>) -> Self {
         let wanted = |venue: &Option<String>| venue.as_deref() == Some(exchange);
         let number = self.venues.iter().position(wanted);
         let readings = self.observed().iter();
-        let readings = readings
+        let readings: Vec<Reading> = readings
             .filter(|reading| Some(reading.venue) == number)
             .map(|reading| Reading {
                 venue: 0,
                 is_break: false,
-                ..*reading
+                ..reading
             })
             .collect();
         let exchange = Self {
             venues: vec![Some(exchange.to_owned())],
-            readings,
+            readings: readings.into(),
             ..Self::default()
         };
         exchange.judged(bars)
@@ -164,7 +210,7 @@ impl OpenInterestSeries {
     /// Names of the exchanges with a reading by `instant`.
     pub fn venues_by(&self, instant: Millis) -> Vec<String> {
         let mut read = vec![false; self.venues.len()];
-        let known = self.readings.iter();
+        let known = self.readings.rows().iter();
         for reading in known.take_while(|reading| reading.timestamp <= instant) {
             if let Some(read) = read.get_mut(reading.venue) {
                 *read = true;
@@ -180,7 +226,7 @@ impl OpenInterestSeries {
         for exchange in exchanges {
             let named = |venue: &Option<String>| venue.as_deref() == Some(*exchange);
             let number = self.venues.iter().position(named)?;
-            let mut readings = self.readings.iter();
+            let mut readings = self.readings.rows().iter();
             let first = readings.find(|reading| reading.venue == number)?.timestamp;
             last = last.max(Some(first));
         }
@@ -189,7 +235,7 @@ impl OpenInterestSeries {
 
     /// Time of the first reading.
     pub fn first(&self) -> Option<Millis> {
-        self.readings.first().map(|reading| reading.timestamp)
+        Some(self.readings.rows().first()?.timestamp)
     }
 
     /// Readings as table rows, outliers included.
@@ -211,10 +257,9 @@ impl OpenInterestSeries {
 
     /// Time of the last reading by `instant`, fresh or not.
     pub fn last_by(&self, instant: Millis) -> Option<Millis> {
-        let known = self
-            .readings
-            .partition_point(|reading| reading.timestamp <= instant);
-        Some(self.readings.get(known.checked_sub(1)?)?.timestamp)
+        let readings = self.readings.rows();
+        let known = readings.partition_point(|reading| reading.timestamp <= instant);
+        Some(readings.get(known.checked_sub(1)?)?.timestamp)
     }
 
     /// Creates a counter of instants with fresh readings, per exchange.
@@ -230,7 +275,7 @@ impl OpenInterestSeries {
 
     /// Time of the last reading.
     pub fn last(&self) -> Option<Millis> {
-        self.readings.last().map(|reading| reading.timestamp)
+        Some(self.readings.rows().last()?.timestamp)
     }
 
     /// The exchanges; `None` stands for readings that are a total over exchanges.
@@ -245,11 +290,11 @@ impl OpenInterestSeries {
 
     /// Creates a cursor for instants from `start` on that knows readings up to the age `oldest`.
     pub fn cursor_back(&self, start: Millis, oldest: i64) -> OpenInterestCursor<'_> {
-        let skipped = self
-            .readings
-            .partition_point(|reading| reading.timestamp < start.back(oldest));
+        let readings = self.readings.rows();
+        let skipped =
+            readings.partition_point(|reading| reading.timestamp < start.back(oldest));
         OpenInterestCursor {
-            rest: self.readings.get(skipped..).unwrap_or_default(),
+            rest: readings.within(skipped..readings.len()).iter().peekable(),
             latest: vec![None; self.venues.len()],
             summed: vec![None; self.venues.len()],
             is_broken: vec![false; self.venues.len()],
@@ -285,7 +330,7 @@ impl FreshReadings<'_> {
 
 /// Sums open interest at ascending instants.
 pub struct OpenInterestCursor<'a> {
-    rest: &'a [Reading],
+    rest: Peekable<RowIter<'a, Reading>>,
     /// Time and value of the last reading per exchange.
     latest: Vec<Option<(Millis, f64)>>,
     /// Open interest of each exchange at the last call of [`OpenInterestCursor::regroup`], if it was fresh.
@@ -297,8 +342,9 @@ pub struct OpenInterestCursor<'a> {
 impl OpenInterestCursor<'_> {
     /// Advances the cursor past all readings up to `instant`.
     fn advance(&mut self, instant: Millis) {
-        while let Some((reading, rest)) = self.rest.split_first()
-            && reading.timestamp <= instant
+        while let Some(reading) = self
+            .rest
+            .next_if(|reading| reading.timestamp <= instant)
         {
             if let Some(latest) = self.latest.get_mut(reading.venue) {
                 *latest = Some((reading.timestamp, reading.open_interest));
@@ -308,7 +354,6 @@ impl OpenInterestCursor<'_> {
             {
                 *is_broken = true;
             }
-            self.rest = rest;
         }
     }
 
@@ -465,7 +510,8 @@ fn summable(
                 open_interest: reading.open_interest,
                 is_break: false,
             })
-            .collect(),
+            .collect::<Vec<_>>()
+            .into(),
         venues: venues.into_keys().collect(),
         ..OpenInterestSeries::default()
     })
