@@ -114,7 +114,10 @@ mod tests {
         let (price, volume) = sources.count([3, 4, 6].map(bar)[..].into());
         assert_eq!(counts(&price), [("binance", 2), ("okx", 1)]);
         assert_eq!(counts(&volume), [("binance", 2), ("okx", 2)]);
-        assert_eq!(sources.count(RowSlice::default()), (BarCounts::new(), BarCounts::new()));
+        assert_eq!(
+            sources.count(RowSlice::default()),
+            (BarCounts::new(), BarCounts::new())
+        );
         assert_eq!(
             BarSources::default().count([bar(1)][..].into()),
             (BarCounts::new(), BarCounts::new())

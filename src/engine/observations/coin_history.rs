@@ -176,7 +176,8 @@ impl CoinHistory {
     }
 
     /// Bytes of the bars, the derived values and the open interest.
-    pub fn bytes(&self) -> usize {
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
         let observed = self.observed.as_ref().map_or(0, RowStore::bytes);
         self.bars.bytes() + self.derived.bytes() + observed + self.open_interest.bytes()
     }
@@ -242,9 +243,7 @@ impl CoinHistory {
         let bars = places
             .iter()
             .filter_map(|place| self.observed().get(*place));
-        let bars: Vec<Bar> = bars
-            .filter(|bar| bar.close_time() >= start)
-            .collect();
+        let bars: Vec<Bar> = bars.filter(|bar| bar.close_time() >= start).collect();
         self.sources.count(bars.as_slice().into()).0
     }
 }
@@ -344,5 +343,52 @@ impl TrailingVolume {
     /// Volume of the bars.
     fn volume(&self) -> f64 {
         self.front.last().copied().unwrap_or(0.0) + self.back
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use crate::engine::Observations;
+    use crate::model::{Millis, ObservedBar, ObservedOpenInterest};
+
+    #[test]
+    fn a_minute_with_open_interest_takes_few_bytes() {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut price = 900_000.0_f64;
+        let mut level = 8_000_000.0_f64;
+        let minutes = 30 * 1440;
+        let rows = (0..minutes).map(|minute| {
+            let timestamp = Millis(minute * Millis::MINUTE);
+            let open = price;
+            price = (price * (1.0 + random.random_range(-0.001..0.001))).round();
+            level += random.random_range(-3_000.0..3_000.0_f64).round();
+            let bar = ObservedBar {
+                symbol: "BTC".to_owned(),
+                timestamp,
+                closes_at: None,
+                open: open / 10.0,
+                high: (open.max(price) * 1.0002).round() / 10.0,
+                low: (open.min(price) * 0.9998).round() / 10.0,
+                close: price / 10.0,
+                volume: random.random_range(0.0..200_000.0_f64).round() / 1000.0,
+                interval: Some(Millis::MINUTE),
+            };
+            let reading = ObservedOpenInterest {
+                symbol: "BTC".to_owned(),
+                exchange: Some("binance".to_owned()),
+                timestamp,
+                open_interest: level / 1000.0,
+            };
+            (bar, reading)
+        });
+        let (bars, readings) = rows.unzip();
+        let observations = Observations::new(Vec::new(), bars, readings, None).unwrap();
+        let bytes = observations.history("BTC").unwrap().bytes();
+        let per_bar = bytes / usize::try_from(minutes).unwrap();
+        assert!(per_bar <= 40, "{per_bar} bytes a bar");
     }
 }

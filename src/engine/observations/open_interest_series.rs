@@ -26,7 +26,8 @@ const ALIKE: f64 = 0.06;
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     timestamp: Millis,
-    venue: usize,
+    /// The number of its exchange.
+    venue: u32,
     open_interest: f64,
     /// Whether the reading changes the level without positions that opened or closed.
     is_break: bool,
@@ -34,10 +35,9 @@ struct Reading {
 
 impl StoredRow for Reading {
     fn numbers(&self) -> RowNumbers {
-        let venue = i64::try_from(self.venue).unwrap_or(i64::MAX);
         let is_break = f64::from(u8::from(self.is_break));
         (
-            [self.timestamp.0, venue],
+            [self.timestamp.0, self.venue.into()],
             [self.open_interest, is_break, 0.0, 0.0, 0.0],
         )
     }
@@ -46,7 +46,7 @@ impl StoredRow for Reading {
         let [open_interest, is_break, ..] = numbers;
         Self {
             timestamp: Millis(timestamp),
-            venue: usize::try_from(venue).unwrap_or(usize::MAX),
+            venue: u32::try_from(venue).unwrap_or(u32::MAX),
             open_interest,
             is_break: is_break > 0.0,
         }
@@ -70,7 +70,7 @@ impl OpenInterestSeries {
     pub fn judged(self, bars: RowSlice<'_, Bar>) -> Self {
         let mut readings = self.readings.rows().to_vec();
         let values = readings.iter();
-        let values = values.map(|one| (one.venue, one.timestamp, one.open_interest));
+        let values = values.map(|one| (one.venue as usize, one.timestamp, one.open_interest));
         let excursions = Excursions::of_open_interest(self.venues.len(), values, bars);
         let outliers = excursions.left_out(None);
         for place in excursions.breaks() {
@@ -125,6 +125,7 @@ impl OpenInterestSeries {
     }
 
     /// Bytes of the readings.
+    #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.readings.bytes() + self.observed.as_ref().map_or(0, RowStore::bytes)
     }
@@ -139,7 +140,8 @@ impl OpenInterestSeries {
         for place in left_out.into_iter().chain(self.excursions.rescaled(end)) {
             let reading = self.observed().get(place);
             let reading = reading.filter(|reading| reading.timestamp >= start);
-            let venue = reading.and_then(|reading| self.venues.get(reading.venue)?.as_ref());
+            let venue =
+                reading.and_then(|reading| self.venues.get(reading.venue as usize)?.as_ref());
             if let Some(venue) = venue {
                 *counts.entry(venue.clone()).or_default() += 1;
             }
@@ -161,9 +163,10 @@ impl OpenInterestSeries {
         let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); self.venues.len()];
         for (place, reading) in self.observed().iter().enumerate() {
             let is_left_out = left_out.next_if_eq(&place).is_some();
-            let (Some(level), Some(ratios)) =
-                (levels.get_mut(reading.venue), ratios.get_mut(reading.venue))
-            else {
+            let (Some(level), Some(ratios)) = (
+                levels.get_mut(reading.venue as usize),
+                ratios.get_mut(reading.venue as usize),
+            ) else {
                 continue;
             };
             match level {
@@ -192,7 +195,7 @@ impl OpenInterestSeries {
         let number = self.venues.iter().position(wanted);
         let readings = self.observed().iter();
         let readings: Vec<Reading> = readings
-            .filter(|reading| Some(reading.venue) == number)
+            .filter(|reading| Some(reading.venue as usize) == number)
             .map(|reading| Reading {
                 venue: 0,
                 is_break: false,
@@ -212,7 +215,7 @@ impl OpenInterestSeries {
         let mut read = vec![false; self.venues.len()];
         let known = self.readings.rows().iter();
         for reading in known.take_while(|reading| reading.timestamp <= instant) {
-            if let Some(read) = read.get_mut(reading.venue) {
+            if let Some(read) = read.get_mut(reading.venue as usize) {
                 *read = true;
             }
         }
@@ -227,7 +230,9 @@ impl OpenInterestSeries {
             let named = |venue: &Option<String>| venue.as_deref() == Some(*exchange);
             let number = self.venues.iter().position(named)?;
             let mut readings = self.readings.rows().iter();
-            let first = readings.find(|reading| reading.venue == number)?.timestamp;
+            let first = readings
+                .find(|reading| reading.venue as usize == number)?
+                .timestamp;
             last = last.max(Some(first));
         }
         last
@@ -244,7 +249,7 @@ impl OpenInterestSeries {
             .iter()
             .map(move |reading| ObservedOpenInterest {
                 symbol: coin.to_owned(),
-                exchange: self.venues.get(reading.venue).cloned().flatten(),
+                exchange: self.venues.get(reading.venue as usize).cloned().flatten(),
                 timestamp: reading.timestamp,
                 open_interest: reading.open_interest,
             })
@@ -291,8 +296,7 @@ impl OpenInterestSeries {
     /// Creates a cursor for instants from `start` on that knows readings up to the age `oldest`.
     pub fn cursor_back(&self, start: Millis, oldest: i64) -> OpenInterestCursor<'_> {
         let readings = self.readings.rows();
-        let skipped =
-            readings.partition_point(|reading| reading.timestamp < start.back(oldest));
+        let skipped = readings.partition_point(|reading| reading.timestamp < start.back(oldest));
         OpenInterestCursor {
             rest: readings.within(skipped..readings.len()).iter().peekable(),
             latest: vec![None; self.venues.len()],
@@ -342,15 +346,12 @@ pub struct OpenInterestCursor<'a> {
 impl OpenInterestCursor<'_> {
     /// Advances the cursor past all readings up to `instant`.
     fn advance(&mut self, instant: Millis) {
-        while let Some(reading) = self
-            .rest
-            .next_if(|reading| reading.timestamp <= instant)
-        {
-            if let Some(latest) = self.latest.get_mut(reading.venue) {
+        while let Some(reading) = self.rest.next_if(|reading| reading.timestamp <= instant) {
+            if let Some(latest) = self.latest.get_mut(reading.venue as usize) {
                 *latest = Some((reading.timestamp, reading.open_interest));
             }
             if reading.is_break
-                && let Some(is_broken) = self.is_broken.get_mut(reading.venue)
+                && let Some(is_broken) = self.is_broken.get_mut(reading.venue as usize)
             {
                 *is_broken = true;
             }
@@ -440,79 +441,114 @@ impl OpenInterestCursor<'_> {
     }
 }
 
-/// Sorts open interest readings per coin.
-pub fn open_interest_by_coin(
-    rows: Vec<ObservedOpenInterest>,
-) -> Result<BTreeMap<String, OpenInterestSeries>, TableFault> {
-    let mut by_coin: BTreeMap<String, Vec<(usize, ObservedOpenInterest)>> = BTreeMap::new();
-    let mut names = ReadNames::default();
-    for (row, reading) in rows.into_iter().enumerate() {
-        let reading = TableRow::of_open_interest(row).reading(reading, &mut names)?;
-        if let Some(readings) = by_coin.get_mut(&reading.symbol) {
-            readings.push((row, reading));
-        } else {
-            by_coin.insert(reading.symbol.clone(), vec![(row, reading)]);
-        }
-    }
-    by_coin
-        .into_iter()
-        .map(|(coin, rows)| {
-            let readings = summable(&coin, rows)?;
-            Ok((coin, readings))
-        })
-        .collect()
+/// Open interest readings per coin.
+#[derive(Default)]
+pub struct ReadingsByCoin {
+    names: ReadNames,
+    coins: BTreeMap<String, CoinReadings>,
+    rows: usize,
 }
 
-fn summable(
-    coin: &str,
-    mut rows: Vec<(usize, ObservedOpenInterest)>,
-) -> Result<OpenInterestSeries, TableFault> {
-    let total = rows.iter().find(|(_, reading)| reading.exchange.is_none());
-    let venue = rows.iter().find(|(_, reading)| reading.exchange.is_some());
-    if let (Some((total, _)), Some((venue, _))) = (total, venue) {
-        return Err(TableRow::of_open_interest(*total).fault(
-            "exchange",
-            format!(
-                "{coin} has readings with an exchange (row {venue}) and without one; they would be counted twice"
-            ),
-        ));
+/// The readings of a coin, with their table rows.
+#[derive(Default)]
+struct CoinReadings {
+    /// The exchanges, numbered in the order of the table.
+    venues: BTreeMap<Option<String>, u32>,
+    readings: Vec<(usize, Reading)>,
+}
+
+impl ReadingsByCoin {
+    /// Adds the next row of the table.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault`] for an invalid name or number.
+    pub fn push(&mut self, reading: ObservedOpenInterest) -> Result<(), TableFault> {
+        let row = self.rows;
+        self.rows += 1;
+        let given = TableRow::of_open_interest(row).reading(reading, &mut self.names)?;
+        let coin = match self.coins.get_mut(&given.symbol) {
+            Some(coin) => coin,
+            None => self.coins.entry(given.symbol).or_default(),
+        };
+        let next = u32::try_from(coin.venues.len()).unwrap_or(u32::MAX);
+        let reading = Reading {
+            timestamp: given.timestamp,
+            venue: *coin.venues.entry(given.exchange).or_insert(next),
+            open_interest: given.open_interest,
+            is_break: false,
+        };
+        coin.readings.push((row, reading));
+        Ok(())
     }
-    rows.sort_by(|(_, a), (_, b)| (a.timestamp, &a.exchange).cmp(&(b.timestamp, &b.exchange)));
-    for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
-        if earlier.timestamp == later.timestamp && earlier.exchange == later.exchange {
-            return Err(TableRow::of_open_interest(*row).fault(
-                "timestamp",
+
+    /// The readings of each coin in order of time.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault`] for duplicate readings, and for a coin with readings both with and without an exchange.
+    pub fn series(self) -> Result<BTreeMap<String, OpenInterestSeries>, TableFault> {
+        self.coins
+            .into_iter()
+            .map(|(coin, readings)| {
+                let readings = readings.summable(&coin)?;
+                Ok((coin, readings))
+            })
+            .collect()
+    }
+}
+
+impl CoinReadings {
+    fn summable(self, coin: &str) -> Result<OpenInterestSeries, TableFault> {
+        let Self {
+            venues,
+            readings: mut rows,
+        } = self;
+        let number = venues.get(&None).copied();
+        let is_total = |(_, reading): &&(usize, Reading)| Some(reading.venue) == number;
+        let total = rows.iter().find(is_total);
+        let venue = rows.iter().find(|row| !is_total(row));
+        if let (Some((total, _)), Some((venue, _))) = (total, venue) {
+            return Err(TableRow::of_open_interest(*total).fault(
+                "exchange",
                 format!(
-                    "{coin} has a reading{} at {} already, in row {earlier_row}",
-                    later
-                        .exchange
-                        .as_ref()
-                        .map(|exchange| format!(" of {exchange}"))
-                        .unwrap_or_default(),
-                    later.timestamp
+                    "{coin} has readings with an exchange (row {venue}) and without one; they would be counted twice"
                 ),
             ));
         }
+        // Exchanges of a sum are in the order of their names.
+        let mut ranks = vec![0; venues.len()];
+        for (rank, number) in (0..).zip(venues.values()) {
+            if let Some(known) = ranks.get_mut(*number as usize) {
+                *known = rank;
+            }
+        }
+        let venues: Vec<Option<String>> = venues.into_keys().collect();
+        for (_, reading) in &mut rows {
+            let rank = ranks.get(reading.venue as usize);
+            reading.venue = rank.copied().unwrap_or_default();
+        }
+        rows.sort_by_key(|(_, reading)| (reading.timestamp, reading.venue));
+        for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
+            if earlier.timestamp == later.timestamp && earlier.venue == later.venue {
+                let exchange = venues.get(later.venue as usize).cloned().flatten();
+                return Err(TableRow::of_open_interest(*row).fault(
+                    "timestamp",
+                    format!(
+                        "{coin} has a reading{} at {} already, in row {earlier_row}",
+                        exchange
+                            .map(|exchange| format!(" of {exchange}"))
+                            .unwrap_or_default(),
+                        later.timestamp
+                    ),
+                ));
+            }
+        }
+        let readings: Vec<Reading> = rows.into_iter().map(|(_, reading)| reading).collect();
+        Ok(OpenInterestSeries {
+            venues,
+            readings: readings.into(),
+            ..OpenInterestSeries::default()
+        })
     }
-    let mut venues: BTreeMap<Option<String>, usize> = BTreeMap::new();
-    for (_, reading) in &rows {
-        venues.entry(reading.exchange.clone()).or_default();
-    }
-    for (place, venue) in venues.values_mut().enumerate() {
-        *venue = place;
-    }
-    Ok(OpenInterestSeries {
-        readings: rows
-            .iter()
-            .map(|(_, reading)| Reading {
-                timestamp: reading.timestamp,
-                venue: venues.get(&reading.exchange).copied().unwrap_or_default(),
-                open_interest: reading.open_interest,
-                is_break: false,
-            })
-            .collect::<Vec<_>>()
-            .into(),
-        venues: venues.into_keys().collect(),
-        ..OpenInterestSeries::default()
-    })
 }

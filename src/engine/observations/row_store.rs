@@ -106,17 +106,22 @@ impl Integers {
             Self::Even(..) => rows.map(|row| self.get(row)).collect(),
             Self::Near(least, apart) => {
                 let apart = apart.get(rows).unwrap_or_default().iter();
-                apart.map(|apart| least.wrapping_add((*apart).into())).collect()
+                apart
+                    .map(|apart| least.wrapping_add((*apart).into()))
+                    .collect()
             }
             Self::Far(least, apart) => {
                 let apart = apart.get(rows).unwrap_or_default().iter();
-                apart.map(|apart| least.wrapping_add((*apart).into())).collect()
+                apart
+                    .map(|apart| least.wrapping_add((*apart).into()))
+                    .collect()
             }
             Self::Any(values) => values.get(rows).unwrap_or_default().to_vec(),
         }
     }
 
     /// Bytes of memory beyond the column itself.
+    #[cfg(test)]
     fn bytes(&self) -> usize {
         match self {
             Self::Even(..) => 0,
@@ -138,11 +143,13 @@ struct Doubles {
 impl Doubles {
     fn of(values: &[f64]) -> Self {
         let mut integers = Vec::with_capacity(values.len());
-        let power = (0..=PLACES).map(|places| 10_f64.powi(places)).find(|power| {
-            integers.clear();
-            integers.extend(values.iter().map_while(|value| scaled(*value, *power)));
-            integers.len() == values.len()
-        });
+        let power = (0..=PLACES)
+            .map(|places| 10_f64.powi(places))
+            .find(|power| {
+                integers.clear();
+                integers.extend(values.iter().map_while(|value| scaled(*value, *power)));
+                integers.len() == values.len()
+            });
         if power.is_none() {
             integers.clear();
             integers.extend(values.iter().map(|value| value.to_bits().cast_signed()));
@@ -204,7 +211,9 @@ impl Block {
         Self {
             integers: std::array::from_fn(|place| {
                 column.clear();
-                let cells = numbers.iter().filter_map(|(integers, _)| integers.get(place));
+                let cells = numbers
+                    .iter()
+                    .filter_map(|(integers, _)| integers.get(place));
                 column.extend(cells);
                 Integers::of(&column)
             }),
@@ -245,6 +254,7 @@ impl Block {
     }
 
     /// Bytes of memory.
+    #[cfg(test)]
     fn bytes(&self) -> usize {
         let doubles = self.doubles.iter().map(|column| &column.integers);
         let columns = self.integers.iter().chain(doubles);
@@ -299,6 +309,7 @@ impl<R: StoredRow> RowStore<R> {
     }
 
     /// Bytes of memory.
+    #[cfg(test)]
     pub fn bytes(&self) -> usize {
         match &self.0 {
             Stored::Packed(blocks, _) => blocks.iter().map(Block::bytes).sum(),
@@ -353,7 +364,10 @@ impl<'a, R: StoredRow> RowSlice<'a, R> {
     /// The row at `place`.
     #[must_use]
     pub fn get(self, place: usize) -> Option<R> {
-        let row = self.start.checked_add(place).filter(|row| *row < self.end)?;
+        let row = self
+            .start
+            .checked_add(place)
+            .filter(|row| *row < self.end)?;
         match self.source {
             RowSource::Packed(blocks) => Some(blocks.get(row / BLOCK)?.get(row % BLOCK)),
             RowSource::Plain(rows) => rows.get(row).copied(),
@@ -442,7 +456,9 @@ impl<R: StoredRow> Iterator for RowIter<'_, R> {
         let rows = match source {
             RowSource::Packed(blocks) => {
                 let first = start - start % BLOCK;
-                blocks.get(start / BLOCK)?.within(start - first..next - first)
+                blocks
+                    .get(start / BLOCK)?
+                    .within(start - first..next - first)
             }
             RowSource::Plain(rows) => rows.get(start..next)?.to_vec(),
         };
@@ -458,3 +474,57 @@ impl<R: StoredRow> Iterator for RowIter<'_, R> {
 }
 
 impl<R: StoredRow> ExactSizeIterator for RowIter<'_, R> {}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::engine::observations::row_store::*;
+
+    /// Numbers that a series may have, and some that it does not.
+    fn number() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            (0_i32..4_000_000).prop_map(|cents| f64::from(cents) / 100.0),
+            (-9_i32..9).prop_map(f64::from),
+            Just(-0.0),
+            Just(1e100),
+            Just(f64::NAN),
+            Just(9_007_199_254_740_993.0),
+            any::<f64>(),
+        ]
+    }
+
+    fn bar() -> impl Strategy<Value = Bar> {
+        let time = prop_oneof![0..2_000_000_i64, any::<i64>()];
+        let prices = [(); DOUBLES].map(|()| number());
+        (time, 1..100_000_i64, prices).prop_map(|(open_time, interval, prices)| {
+            Bar::of_numbers(([open_time, interval], prices))
+        })
+    }
+
+    fn bits(bars: impl IntoIterator<Item = Bar>) -> Vec<([i64; INTEGERS], [u64; DOUBLES])> {
+        let numbers = bars.into_iter().map(|bar| bar.numbers());
+        numbers
+            .map(|(integers, doubles)| (integers, doubles.map(f64::to_bits)))
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn packed_rows_are_those_given_to_the_last_bit(
+            few in prop::collection::vec(bar(), 1..9), repeats in 1..200_usize, cut in 0..1800_usize,
+        ) {
+            let bars: Vec<Bar> = (0..repeats).flat_map(|_| few.iter().copied()).collect();
+            let store = RowStore::from(bars.clone()).packed();
+            let rows = store.rows();
+            prop_assert_eq!(bits(rows), bits(bars.iter().copied()));
+            let cut = cut.min(bars.len());
+            let within = rows.within(cut..bars.len());
+            prop_assert_eq!(bits(within), bits(bars[cut..].iter().copied()));
+            prop_assert_eq!(bits(within.first()), bits(bars[cut..].first().copied()));
+            prop_assert_eq!(bits(within.last()), bits(bars[cut..].last().copied()));
+            prop_assert_eq!(within.iter().len(), bars.len() - cut);
+        }
+    }
+}

@@ -253,7 +253,12 @@ impl<'a> View<'a> {
     pub fn unknown(self, coin: &str) -> EngineError {
         let closed = |bar: &Bar| bar.close_time() <= self.now;
         let mut known = self.observations.coins();
-        known.retain(|coin| self.observations.bars(coin).first().is_some_and(|bar| closed(&bar)));
+        known.retain(|coin| {
+            self.observations
+                .bars(coin)
+                .first()
+                .is_some_and(|bar| closed(&bar))
+        });
         EngineError::UnknownCoin {
             coin: coin.to_owned(),
             now: self.now,
