@@ -10,8 +10,7 @@ use crate::engine::ledger::ledger_state::LedgerState;
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, View};
 use crate::model::{
-    Chosen, LiquidationMap, MapCluster, MapRange, Millis, Model, Opened, ShownPrices, Side,
-    Span,
+    Chosen, LiquidationMap, MapCluster, MapRange, Millis, Model, Opened, ShownPrices, Side, Span,
 };
 
 /// The window of the range `all`.

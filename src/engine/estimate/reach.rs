@@ -46,7 +46,7 @@ pub fn volatility(bars: RowSlice<'_, Bar>, end: Millis) -> Option<f64> {
     let start = end.back(VOLATILITY);
     let first = bars.partition_point(|bar| bar.open_time < start);
     let bars = bars.within(first..bars.len());
-    let longest = bars.iter().map(|bar| bar.interval).max()?;
+    let longest = bars.longest()?;
     let bars_of_return = (RETURN + longest - 1).div_euclid(longest).max(1);
     let length = bars_of_return.saturating_mul(longest);
     // Returns end at multiples of their length, or where the last bar does if bars do not end there.

@@ -84,7 +84,10 @@ impl<'a> ReplayWindow<'a> {
         let inputs = history.judged_at(view.now());
         let bars = inputs.bars.rows();
         let closed = bars.partition_point(|bar| bar.close_time() <= view.now());
-        let last = bars.within(0..closed).last().ok_or_else(|| view.unknown(coin))?;
+        let last = bars
+            .within(0..closed)
+            .last()
+            .ok_or_else(|| view.unknown(coin))?;
         let inputs = of_venue(view, coin, history, inputs)?;
         let bars = inputs.bars.rows().within(0..closed);
         let end = last.close_time();
@@ -110,11 +113,8 @@ impl<'a> ReplayWindow<'a> {
         }
         let first = bars.partition_point(|bar| bar.open_time < start);
         // If even the last bar starts before the window, that bar is too long for it.
-        let inside = bars.within(first..closed).iter();
-        let interval = inside
-            .map(|bar| bar.interval)
-            .max()
-            .unwrap_or(last.interval);
+        let inside = bars.within(first..closed);
+        let interval = inside.longest().unwrap_or(last.interval);
         if interval > coarsest {
             return Err(EngineError::TooCoarse {
                 coin: coin.to_owned(),
@@ -173,7 +173,7 @@ impl<'a> ReplayWindow<'a> {
     pub fn until(&self, closed: usize) -> ReplayWindow<'_> {
         let bars = self.all.rows();
         let last = closed.checked_sub(1).and_then(|last| bars.get(last));
-        let inside = bars.within(self.first..closed).iter();
+        let inside = bars.within(self.first..closed);
         ReplayWindow {
             view: self.view,
             coin: self.coin.clone(),
@@ -190,10 +190,7 @@ impl<'a> ReplayWindow<'a> {
             start: self.start,
             end: last.map_or(self.end, |bar| bar.close_time()),
             price: last.map_or(self.price, |bar| bar.close),
-            interval: inside
-                .map(|bar| bar.interval)
-                .max()
-                .unwrap_or(self.interval),
+            interval: inside.longest().unwrap_or(self.interval),
             has_orders: self.has_orders,
             fit: OnceCell::new(),
         }

@@ -120,6 +120,14 @@ impl Integers {
         }
     }
 
+    /// The largest integer of `rows`.
+    fn largest(&self, rows: Range<usize>) -> Option<i64> {
+        match self {
+            Self::Even(first, 0) => (!rows.is_empty()).then_some(*first),
+            _ => self.within(rows).into_iter().max(),
+        }
+    }
+
     /// Bytes of memory beyond the column itself.
     #[cfg(test)]
     fn bytes(&self) -> usize {
@@ -172,12 +180,33 @@ impl Doubles {
     }
 
     /// The doubles of `rows`.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "only integers that are doubles are divided"
+    )]
     fn within(&self, rows: Range<usize>) -> Vec<f64> {
-        if let Integers::Even(first, 0) = self.integers {
-            return vec![self.double(first); rows.len()];
+        match (&self.integers, self.power) {
+            (Integers::Even(first, 0), _) => vec![self.double(*first); rows.len()],
+            // Fast path: a processor converts and divides several short integers at once.
+            (Integers::Near(least, apart), Some(power)) => {
+                let least = *least as f64;
+                let apart = apart.get(rows).unwrap_or_default().iter();
+                apart
+                    .map(|apart| (least + f64::from(*apart)) / power)
+                    .collect()
+            }
+            (Integers::Far(least, apart), Some(power)) => {
+                let least = *least as f64;
+                let apart = apart.get(rows).unwrap_or_default().iter();
+                apart
+                    .map(|apart| (least + f64::from(*apart)) / power)
+                    .collect()
+            }
+            (integers, _) => {
+                let integers = integers.within(rows).into_iter();
+                integers.map(|integer| self.double(integer)).collect()
+            }
         }
-        let integers = self.integers.within(rows).into_iter();
-        integers.map(|integer| self.double(integer)).collect()
     }
 }
 
@@ -411,6 +440,14 @@ impl<'a, R: StoredRow> RowSlice<'a, R> {
         low
     }
 
+    /// The places of the next rows in their block, and the rows after them.
+    fn next_block(self) -> (Range<usize>, Self) {
+        let first = self.start - self.start % BLOCK;
+        let end = (first + BLOCK).min(self.end);
+        let places = self.start - first..end.saturating_sub(first);
+        (places, Self { start: end, ..self })
+    }
+
     /// Iterates over the rows.
     #[must_use]
     pub fn iter(self) -> RowIter<'a, R> {
@@ -424,6 +461,28 @@ impl<'a, R: StoredRow> RowSlice<'a, R> {
     #[must_use]
     pub fn to_vec(self) -> Vec<R> {
         self.iter().collect()
+    }
+}
+
+impl RowSlice<'_, Bar> {
+    /// The length of the longest bar.
+    #[must_use]
+    pub fn longest(mut self) -> Option<i64> {
+        let blocks = match self.source {
+            RowSource::Packed(blocks) => blocks,
+            RowSource::Plain(rows) => {
+                let rows = rows.get(self.start..self.end).unwrap_or_default();
+                return rows.iter().map(|bar| bar.interval).max();
+            }
+        };
+        let mut longest = None;
+        while !self.is_empty() {
+            let [_, intervals] = &blocks.get(self.start / BLOCK)?.integers;
+            let (places, rest) = self.next_block();
+            longest = longest.max(intervals.largest(places));
+            self = rest;
+        }
+        longest
     }
 }
 
@@ -451,18 +510,16 @@ impl<R: StoredRow> Iterator for RowIter<'_, R> {
         if let Some(row) = self.block.next() {
             return Some(row);
         }
-        let RowSlice { source, start, end } = self.rest;
-        let next = ((start / BLOCK + 1) * BLOCK).min(end);
+        if self.rest.is_empty() {
+            return None;
+        }
+        let RowSlice { source, start, .. } = self.rest;
+        let (places, rest) = self.rest.next_block();
         let rows = match source {
-            RowSource::Packed(blocks) => {
-                let first = start - start % BLOCK;
-                blocks
-                    .get(start / BLOCK)?
-                    .within(start - first..next - first)
-            }
-            RowSource::Plain(rows) => rows.get(start..next)?.to_vec(),
+            RowSource::Packed(blocks) => blocks.get(start / BLOCK)?.within(places),
+            RowSource::Plain(rows) => rows.get(start..rest.start)?.to_vec(),
         };
-        self.rest.start = next;
+        self.rest = rest;
         self.block = rows.into_iter();
         self.block.next()
     }
@@ -525,6 +582,7 @@ mod tests {
             prop_assert_eq!(bits(within.first()), bits(bars[cut..].first().copied()));
             prop_assert_eq!(bits(within.last()), bits(bars[cut..].last().copied()));
             prop_assert_eq!(within.iter().len(), bars.len() - cut);
+            prop_assert_eq!(within.longest(), bars[cut..].iter().map(|bar| bar.interval).max());
         }
     }
 }
