@@ -218,6 +218,9 @@ impl OpenInterestSeries {
             if let Some(read) = read.get_mut(reading.venue as usize) {
                 *read = true;
             }
+            if read.iter().all(|read| *read) {
+                break;
+            }
         }
         let named = self.venues.iter().zip(read).filter(|(_, read)| *read);
         named.filter_map(|(venue, _)| venue.clone()).collect()
