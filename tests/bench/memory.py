@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,11 +104,12 @@ def child(every: int) -> dict[str, Any]:
     answers += [market.heatmap("BTC", as_of=START + BARS // 3 * MINUTE).to_dict()]
     answers += [market.bars("BTC", interval=one).to_dicts() for one in ("5m", "1d")]
     found["answers"] = hashlib.sha256(repr(answers).encode()).hexdigest()
+    next_rows = (bars.slice(GROWING, 1), readings.slice(0, 0))
     taken = []
     for _ in range(5):
         growing = _core.Market.growing(10)
         growing.append({}, bars.slice(0, GROWING), readings.slice(0, GROWING // every))
-        taken.append(cpu(lambda growing=growing: growing.append({}, bars.slice(GROWING, 1), readings.slice(0, 0))))
+        taken.append(cpu(partial(growing.append, {}, *next_rows)))
     found["new bar"] = statistics.median(taken)
     return found
 

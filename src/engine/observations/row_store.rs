@@ -1,8 +1,8 @@
 //! Rows of a long series in little memory.
 //!
-//! A block of rows has one column per number. Most columns are decimals with few digits whose values are close to each
-//! other, and are stored as small distances from their least value. Each number is stored to the last bit: a column
-//! that has other numbers is stored as it is.
+//! A block of rows has one column per number. Most columns are decimals with few digits, which are close to each other.
+//! Such a column is stored as small distances from its least value. Each number is stored to the last bit: a column
+//! with other numbers is stored as it is.
 
 use std::ops::Range;
 use std::vec;
