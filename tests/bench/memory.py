@@ -81,7 +81,7 @@ def again(work: Callable[[], Any]) -> float:
 
 def child(every: int) -> dict[str, Any]:
     bars, readings = tables(every)
-    before = status("RssAnon")
+    before, all_before = status("RssAnon"), status("VmRSS")
     market: Any = None
 
     def build() -> None:
@@ -97,10 +97,10 @@ def child(every: int) -> dict[str, Any]:
     found["levels"] = again(lambda: market.levels("BTC"))
     found["heatmap"] = again(lambda: market.heatmap("BTC"))
     found["answered"] = resident()
-    found["peak"] = (status("VmHWM") - before) / BARS
+    found["peak"] = (status("VmHWM") - all_before) / BARS
     answers = [market.heatmap("BTC", range=one).to_dict() for one in ("24h", "1y")]
     answers += [market.liqmap("BTC", range=one).to_dict() for one in ("1d", "7d", "1y")]
-    answers += [market.liqmap("BTC", exchange="binance").to_dict(), market.levels("BTC")]
+    answers += [market.liqmap("BTC", exchange="binance").to_dict(), dict(market.levels("BTC"))]
     answers += [market.heatmap("BTC", as_of=START + BARS // 3 * MINUTE).to_dict()]
     answers += [market.bars("BTC", interval=one).to_dicts() for one in ("5m", "1d")]
     found["answers"] = hashlib.sha256(repr(answers).encode()).hexdigest()
@@ -108,8 +108,8 @@ def child(every: int) -> dict[str, Any]:
     taken = []
     for _ in range(5):
         growing = _core.Market.growing(10)
-        growing.append({}, bars.slice(0, GROWING), readings.slice(0, GROWING // every))
-        taken.append(cpu(partial(growing.append, {}, *next_rows)))
+        growing.append(None, bars.slice(0, GROWING), readings.slice(0, GROWING // every))
+        taken.append(cpu(partial(growing.append, None, *next_rows)))
     found["new bar"] = statistics.median(taken)
     return found
 
