@@ -19,14 +19,12 @@ pub fn bars(
     size: Option<PeriodLength>,
 ) -> Result<Vec<Bar>, EngineError> {
     let bars = closed(view, coin);
-    match size {
-        Some(size) => resize(coin, bars, size, range),
-        None => {
-            let first = bars.partition_point(|bar| bar.open_time < range.start);
-            let end = bars.partition_point(|bar| bar.close_time() <= range.end);
-            Ok(bars.within(first..end).to_vec())
-        }
+    if let Some(size) = size {
+        return resize(coin, bars, size, range);
     }
+    let first = bars.partition_point(|bar| bar.open_time < range.start);
+    let end = bars.partition_point(|bar| bar.close_time() <= range.end);
+    Ok(bars.within(first..end).to_vec())
 }
 
 /// Returns the open time and the length of the first closed bar of `coin` that opens in `range`.
