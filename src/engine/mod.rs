@@ -56,6 +56,7 @@ pub use observations::known_rows::{bars, first_bar, open_interest};
 pub use observations::observations::{Observations, ObservedTables};
 pub use observations::open_interest_units::{OpenInterestUnit, each_in_base_units, in_base_units};
 pub use observations::resampling::{can_be_made, resize, running};
+pub use observations::row_store::{RowIter, RowNumbers, RowSlice, StoredRow};
 pub use observations::table_checks::TableFault;
 pub use observations::view::View;
 pub use rolling::{Ring, RingFault, RingPart};

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{
-    Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder, exchange_name,
-};
+use crate::model::{Millis, ObservedLiquidations, ObservedOrder, exchange_name};
 use crate::tables::amount_unit::ContractSizes;
 use crate::tables::attribution::ExchangeAttribution;
-use crate::tables::observed::{observed_bars, observed_interest, observed_orders, observed_totals};
+use crate::tables::observed::{observed_orders, observed_totals};
 use crate::tables::quote_rates::QuoteRates;
 use crate::tables::raw_table::{ColumnFault, RawTable, TableKind};
 use crate::tables::reading::{
-    Defaults, ReadRows, read_bars, read_interest, read_orders, read_totals,
+    BarColumns, Defaults, InterestColumns, ReadRows, read_bars, read_interest, read_orders,
+    read_totals,
 };
 use crate::tables::row_fault::{RowFault, first};
 use crate::tables::rules::{ContractBook, Judge, Judged};
@@ -41,10 +40,8 @@ pub(crate) struct TableOptions {
 #[derive(Debug, Default)]
 pub(crate) struct ObservedMarket {
     pub(crate) orders: Vec<ObservedOrder>,
-    pub(crate) bars: Vec<ObservedBar>,
-    pub(crate) open_interest: Vec<ObservedOpenInterest>,
-    /// Whether open interest is in USD.
-    pub(crate) in_usd: bool,
+    pub(crate) bars: BarColumns,
+    pub(crate) open_interest: InterestColumns,
     pub(crate) liquidations: Vec<ObservedLiquidations>,
 }
 
@@ -110,9 +107,8 @@ pub(crate) fn observe(
     let totals = accepted(TableKind::Liquidations, judge.totals(totals))?;
     Ok(ObservedMarket {
         orders: observed_orders(&orders),
-        bars: observed_bars(&bars),
-        in_usd: interest.in_usd,
-        open_interest: observed_interest(&interest),
+        bars,
+        open_interest: interest,
         liquidations: observed_totals(&totals),
     })
 }
@@ -143,9 +139,9 @@ fn accepted<T>(kind: TableKind, judged: Option<Judged<T>>) -> Result<T, MarketTa
 ///
 /// A `Market` object has one series of bars per coin.
 fn of_one_exchange(
-    mut read: ReadRows<crate::tables::reading::BarColumns>,
+    mut read: ReadRows<BarColumns>,
     chosen: Option<&str>,
-) -> Result<ReadRows<crate::tables::reading::BarColumns>, MarketTableFault> {
+) -> Result<ReadRows<BarColumns>, MarketTableFault> {
     let names = read.columns.exchange.names().iter();
     let names: BTreeSet<String> = names
         .map(|name| exchange_name(name))

@@ -1,5 +1,6 @@
 //! Conversion of typed columns to the observed rows of a `Market` object.
 
+use std::borrow::Borrow;
 use std::iter;
 
 use crate::archive::GivenOrders;
@@ -53,9 +54,11 @@ fn at(times: &[Millis], row: usize) -> Millis {
 }
 
 /// Converts bars.
-pub(crate) fn observed_bars(bars: &BarColumns) -> Vec<ObservedBar> {
-    (0..bars.timestamp.len())
-        .map(|row| ObservedBar {
+pub(crate) fn observed_bars(bars: impl Borrow<BarColumns>) -> impl Iterator<Item = ObservedBar> {
+    let rows = 0..bars.borrow().timestamp.len();
+    rows.map(move |row| {
+        let bars = bars.borrow();
+        ObservedBar {
             symbol: bars.symbol.get(row).unwrap_or_default().to_owned(),
             timestamp: at(&bars.timestamp, row),
             closes_at: None,
@@ -65,23 +68,28 @@ pub(crate) fn observed_bars(bars: &BarColumns) -> Vec<ObservedBar> {
             close: bars.close.f64(row),
             volume: bars.volume.f64(row),
             interval: bars.interval.get(row).copied().flatten(),
-        })
-        .collect()
+        }
+    })
 }
 
 /// Converts open interest readings. Their unit is unchanged.
-pub(crate) fn observed_interest(readings: &InterestColumns) -> Vec<ObservedOpenInterest> {
-    let exchanges = renamed(&readings.exchange, exchange_name);
-    exchanges
-        .into_iter()
-        .enumerate()
-        .map(|(row, exchange)| ObservedOpenInterest {
+pub(crate) fn observed_interest(
+    readings: impl Borrow<InterestColumns>,
+) -> impl Iterator<Item = ObservedOpenInterest> {
+    let names = readings.borrow().exchange.names().iter();
+    let names: Vec<String> = names.map(|name| exchange_name(name)).collect();
+    let rows = 0..readings.borrow().timestamp.len();
+    rows.map(move |row| {
+        let readings = readings.borrow();
+        let code = readings.exchange.codes().get(row);
+        let name = code.and_then(|code| names.get(*code as usize));
+        ObservedOpenInterest {
             symbol: readings.symbol.get(row).unwrap_or_default().to_owned(),
-            exchange: Some(exchange).filter(|name| !name.is_empty()),
+            exchange: name.filter(|name| !name.is_empty()).cloned(),
             timestamp: at(&readings.timestamp, row),
             open_interest: readings.open_interest.f64(row),
-        })
-        .collect()
+        }
+    })
 }
 
 /// Converts liquidated USD by period.

@@ -577,7 +577,7 @@ fn a_forming_bar_does_not_count() {
     .unwrap()
     .reply;
     assert_eq!(reply.updated_at, Millis(NOW - 5 * MINUTE));
-    let second_to_last: &Bar = &observations.bars("BTC")[398];
+    let second_to_last: Bar = observations.bars("BTC").get(398).unwrap();
     assert_eq!(reply.current_price, second_to_last.close);
 }
 

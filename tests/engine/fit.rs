@@ -201,7 +201,8 @@ fn the_interval_covers_four_fifths_of_the_realised_usd() {
             let close = made
                 .bars(COIN)
                 .iter()
-                .rfind(|bar| bar.close_time() <= one.at);
+                .take_while(|bar| bar.close_time() <= one.at)
+                .last();
             let Some(close) = close.map(|bar| bar.close) else {
                 continue;
             };

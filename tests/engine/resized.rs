@@ -64,7 +64,7 @@ fn a_bar_aggregates_its_shorter_bars() {
     let start = Millis(NOW + 20 * MINUTE);
     let made = resize(
         "BTC",
-        &small,
+        small.as_slice(),
         PeriodLength::Fixed(HOUR),
         TimeRange::bounded(Some(start), None),
     )
@@ -110,7 +110,7 @@ fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
     // For every range.
     let later = NOW + DAY;
     let range = TimeRange::bounded(Some(Millis(later)), None);
-    assert!(resize("BTC", &small, PeriodLength::Fixed(MINUTE), range).is_err());
+    assert!(resize("BTC", small.as_slice(), PeriodLength::Fixed(MINUTE), range).is_err());
     assert_eq!(made(&small, FIVE, Some(later), None), []);
 
     let mut mixed = bars(NOW - DAY, HOUR, 2);
@@ -130,7 +130,7 @@ fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
 fn weeks_start_on_mondays_and_months_are_those_of_the_calendar() {
     let days = bars(MONDAY - 2 * DAY, DAY, 70);
     let opened = |size: PeriodLength| -> Vec<(i64, i64)> {
-        let made = resize("BTC", &days, size, TimeRange::ALL).unwrap();
+        let made = resize("BTC", days.as_slice(), size, TimeRange::ALL).unwrap();
         made.iter()
             .map(|bar| ((bar.open_time.0 - MONDAY) / DAY, bar.interval / DAY))
             .collect()
@@ -144,10 +144,10 @@ fn weeks_start_on_mondays_and_months_are_those_of_the_calendar() {
     assert_eq!(made(&week, 7 * DAY, None, None).len(), 2);
     let month = bars(MONDAY + 27 * DAY, 28 * DAY, 1);
     assert_eq!(
-        resize("BTC", &month, PeriodLength::Month, TimeRange::ALL).unwrap(),
+        resize("BTC", month.as_slice(), PeriodLength::Month, TimeRange::ALL).unwrap(),
         month
     );
-    assert!(resize("BTC", &week, PeriodLength::Month, TimeRange::ALL).is_err());
+    assert!(resize("BTC", week.as_slice(), PeriodLength::Month, TimeRange::ALL).is_err());
 }
 
 #[test]

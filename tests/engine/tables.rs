@@ -145,7 +145,7 @@ fn the_interval_is_the_commonest_spacing_and_the_smaller_of_two_as_common() {
             .map(|minute| bar("BTC", NOW + minute * MINUTE, 1.0))
             .collect();
         let observations = Observations::new(vec![], bars, vec![], None).unwrap();
-        observations.bars("BTC")[0].interval / MINUTE
+        observations.bars("BTC").first().unwrap().interval / MINUTE
     };
     assert_eq!(at(&[15, 0, 30, 90, 120, 105]), 15);
     assert_eq!(at(&[0, 15, 45]), 15);

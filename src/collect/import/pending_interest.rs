@@ -127,7 +127,7 @@ impl PendingInterest {
             };
             let observed = files
                 .iter()
-                .map(|file| observed_interest(&file.readings))
+                .map(|file| observed_interest(&file.readings).collect())
                 .collect();
             let made = to_coins(observed, is_usd, should_continue).map_err(|why| (first, why))?;
             let Some(made) = made else {

@@ -400,7 +400,7 @@ impl Rows {
         columns: impl Iterator<Item = &'a MassColumn>,
     ) -> Self {
         let bars = frame.bars().iter();
-        let (low, high) = bars.fold((frame.price, frame.price), |(low, high), bar: &Bar| {
+        let (low, high) = bars.fold((frame.price, frame.price), |(low, high), bar: Bar| {
             (low.min(bar.low), high.max(bar.high))
         });
         let edges = (

@@ -13,7 +13,7 @@ use crate::engine::estimate::liquidation_map::{MapOptions, liqmap_with, render};
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, View};
 use crate::model::{
-    Bar, Chosen, HeatmapGrid, HeatmapRange, LiquidationMap, Millis, Model, Opened, ShownPrices,
+    Chosen, HeatmapGrid, HeatmapRange, LiquidationMap, Millis, Model, Opened, ShownPrices,
 };
 
 /// The window of the range `all`.
@@ -146,7 +146,7 @@ fn heatmaps_of_settled(
     let closes: Vec<Millis> = wanted
         .iter()
         .map(|count| count.checked_sub(1).and_then(|last| bars.get(last)))
-        .map(|last| last.map_or(Millis(i64::MIN), Bar::close_time))
+        .map(|last| last.map_or(Millis(i64::MIN), |bar| bar.close_time()))
         .collect();
     frame.replay(&closes, |number, state| {
         let Some(&bars) = wanted.get(number) else {
@@ -225,7 +225,7 @@ fn maps_of_model(
     let closes: Vec<Millis> = asked
         .iter()
         .filter_map(|(bars, _)| frame.all_bars().get(bars.checked_sub(1)?))
-        .map(Bar::close_time)
+        .map(|bar| bar.close_time())
         .collect();
     let mut tally = frame.tally();
     frame.replay(&closes, |number, state| {

@@ -11,7 +11,7 @@ use crate::engine::estimate::reach::{Reach, cells_of, headline, within};
 use crate::engine::estimate::swept::shown_part;
 use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
 use crate::engine::ledger::replay::ReplayWindow;
-use crate::engine::{EngineError, Estimate, Ledger, View};
+use crate::engine::{EngineError, Estimate, Ledger, RowSlice, View};
 use crate::model::{
     Bar, BinWidth, Chosen, EstimateLabels, ExactPart, FineCells, LiquidationMap, MapBin, MapRange,
     Millis, Opened, ShownPrices, Side, SideUsd, Span, Vocabulary, Within, map_step,
@@ -406,7 +406,7 @@ const ALL_FROM: i64 = 90 * Millis::DAY;
 ///
 /// `bars` are those of the range. A side without a bin in between is shown up to its headline.
 pub fn span(
-    bars: &[Bar],
+    bars: RowSlice<'_, Bar>,
     options: MapOptions,
     map: &LiquidationMap,
     sigma_day: Option<f64>,
@@ -430,7 +430,7 @@ pub fn span(
 /// `bars` are those of the range. `has` says whether a side has USD between two prices, and `headline` is the headline
 /// price of a side.
 pub fn shown_span(
-    bars: &[Bar],
+    bars: RowSlice<'_, Bar>,
     (range, shown): (i64, ShownPrices),
     reach: Option<Reach>,
     has: &dyn Fn(Side, [f64; 2]) -> bool,

@@ -10,8 +10,7 @@ use crate::engine::ledger::ledger_state::LedgerState;
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, View};
 use crate::model::{
-    Bar, Chosen, LiquidationMap, MapCluster, MapRange, Millis, Model, Opened, ShownPrices, Side,
-    Span,
+    Chosen, LiquidationMap, MapCluster, MapRange, Millis, Model, Opened, ShownPrices, Side, Span,
 };
 
 /// The window of the range `all`.
@@ -129,7 +128,7 @@ fn walk(
     let close = |at: Millis| {
         let last = frame.closed_by(at).checked_sub(1);
         last.and_then(|last| frame.all_bars().get(last))
-            .map_or(at, Bar::close_time)
+            .map_or(at, |bar| bar.close_time())
     };
     let closes: Vec<Millis> = wanted.iter().map(|(_, at)| close(*at)).collect();
     frame.replay(&closes, |number, state| {
@@ -148,8 +147,7 @@ fn features(
     asked: &MapQuestion,
     at: Millis,
 ) -> Result<Option<MapFeatures>, EngineError> {
-    let bars = frame.all_bars().get(..frame.closed_by(at));
-    let bars = bars.unwrap_or_default();
+    let bars = frame.all_bars().within(0..frame.closed_by(at));
     let Some(last) = bars.last() else {
         return Ok(None);
     };
@@ -192,7 +190,7 @@ fn features(
     });
     let start = closed.back(asked.range.millis());
     let first = bars.partition_point(|bar| bar.open_time < start);
-    let within = bars.get(first..).unwrap_or_default();
+    let within = bars.within(first..bars.len());
     if let Some(span) = span(within, options, &map, sigma) {
         crop(&mut map, span);
     }

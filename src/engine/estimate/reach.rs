@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::engine::RowSlice;
 use crate::model::{
     Bar, DISTANCES, Headline, LiquidationMap, MapRange, Millis, Model, Side, SideUsd, Within,
 };
@@ -41,11 +42,11 @@ const TOLERANCE: f64 = 1e-9;
 ///
 /// Returns span 15 minutes, or the longest bar. A return across a gap does not count. `None` if the returns cover less
 /// than a day.
-pub fn volatility(bars: &[Bar], end: Millis) -> Option<f64> {
+pub fn volatility(bars: RowSlice<'_, Bar>, end: Millis) -> Option<f64> {
     let start = end.back(VOLATILITY);
     let first = bars.partition_point(|bar| bar.open_time < start);
-    let bars = bars.get(first..)?;
-    let longest = bars.iter().map(|bar| bar.interval).max()?;
+    let bars = bars.within(first..bars.len());
+    let longest = bars.longest()?;
     let bars_of_return = (RETURN + longest - 1).div_euclid(longest).max(1);
     let length = bars_of_return.saturating_mul(longest);
     // Returns end at multiples of their length, or where the last bar does if bars do not end there.
@@ -354,13 +355,13 @@ mod tests {
         let bars = bars(5 * Millis::MINUTE, &closes);
         let end = bars.last().unwrap().close_time();
         let expected = 1.001_f64.ln() * 96.0_f64.sqrt();
-        let found = volatility(&bars, end).unwrap();
+        let found = volatility(bars[..].into(), end).unwrap();
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
         // A calm market has at least 0.1 % a day.
         let calm = self::bars(5 * Millis::MINUTE, &[100.0; 600]);
         let end = calm.last().unwrap().close_time();
         assert_eq!(
-            volatility(&calm, end).map(f64::to_bits),
+            volatility(calm[..].into(), end).map(f64::to_bits),
             Some(CALMEST.to_bits())
         );
     }
@@ -370,7 +371,7 @@ mod tests {
         let closes = vec![100.0; 95];
         let short = bars(15 * Millis::MINUTE, &closes);
         let end = short.last().unwrap().close_time();
-        assert_eq!(volatility(&short, end), None);
+        assert_eq!(volatility(short[..].into(), end), None);
         // The price doubles across a gap of an hour.
         let mut gapped = bars(15 * Millis::MINUTE, &[100.0; 240]);
         for bar in gapped.iter_mut().skip(120) {
@@ -379,7 +380,7 @@ mod tests {
         }
         let end = gapped.last().unwrap().close_time();
         assert_eq!(
-            volatility(&gapped, end).map(f64::to_bits),
+            volatility(gapped[..].into(), end).map(f64::to_bits),
             Some(CALMEST.to_bits())
         );
     }
@@ -391,7 +392,7 @@ mod tests {
             .collect();
         let bars = bars(20 * Millis::MINUTE, &closes);
         let end = bars.last().unwrap().close_time();
-        assert!(volatility(&bars, end).unwrap() > CALMEST);
+        assert!(volatility(bars[..].into(), end).unwrap() > CALMEST);
     }
 
     /// Bins of 0.1 % below the price, with their USD.

@@ -121,16 +121,16 @@ impl View<'_> {
         let known_from = frame.known_from();
         let mut moves = Vec::new();
         let mut rest = frame.bars();
-        let mut before: Option<&Bar> = None;
+        let mut before: Option<Bar> = None;
         for &(open, known_at, usd) in &realised.rows {
             let end = open.on(realised.period);
-            while let Some((bar, later)) = rest.split_first()
+            while let Some(bar) = rest.first()
                 && bar.close_time() <= open
             {
-                (before, rest) = (Some(bar), later);
+                (before, rest) = (Some(bar), rest.within(1..rest.len()));
             }
-            let count = rest.partition_point(|bar| bar.close_time() <= end);
-            let inside = rest.get(..count).unwrap_or_default();
+            let later = (0..rest.len()).map_while(|place| rest.get(place));
+            let inside: Vec<Bar> = later.take_while(|bar| bar.close_time() <= end).collect();
             let Some(close) = before.map(|bar| bar.close) else {
                 continue;
             };

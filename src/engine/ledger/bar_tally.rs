@@ -17,12 +17,12 @@ pub struct BarTally<'a> {
 
 impl<'a> BarTally<'a> {
     /// Starts before `first`. Gaps longer than `longest_gap` bars are counted.
-    pub fn new(readings: &'a OpenInterestSeries, first: Option<&Bar>, longest_gap: i64) -> Self {
+    pub fn new(readings: &'a OpenInterestSeries, first: Option<Bar>, longest_gap: i64) -> Self {
         Self {
             counts: LedgerCounts::default(),
             longest_gap,
             last: None,
-            fresh: readings.fresh_from(first.map_or_else(Default::default, Bar::close_time)),
+            fresh: readings.fresh_from(first.map_or_else(Default::default, |bar| bar.close_time())),
         }
     }
 

@@ -80,7 +80,7 @@ impl LedgerState {
                 self.rescale(level);
                 level
             }
-            None if self.is_relative => derived.volume_per_day,
+            None if self.is_relative => derived.volume_per_day(bar),
             level => {
                 // Only later changes of the set of exchanges count: the initial open interest is of those known then.
                 if let Some(factor) = derived.regrouped.filter(|_| self.has_open_interest) {
@@ -94,7 +94,7 @@ impl LedgerState {
             low: bar.low,
             high: bar.high,
             close: bar.close,
-            volume_ratio: derived.volume_ratio,
+            volume_ratio: derived.volume_ratio(bar),
             days: days(bar.interval),
             open_interest,
             realised,

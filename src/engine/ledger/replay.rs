@@ -21,6 +21,7 @@ use crate::engine::observations::bar_sources::BarCounts;
 use crate::engine::observations::coin_history::{CoinHistory, DerivedBar, EstimateInputs};
 use crate::engine::observations::known_positions::KnownPositions;
 use crate::engine::observations::open_interest_series::{FRESH, OpenInterestSeries};
+use crate::engine::observations::row_store::{RowSlice, RowStore};
 use crate::engine::{EngineError, Ledger, Parameters, Tier, View};
 use crate::model::{Bar, Millis, Model, Opened};
 
@@ -42,8 +43,8 @@ pub struct ReplayWindow<'a> {
     pub parameters: Parameters,
     history: &'a CoinHistory,
     /// All bars in memory.
-    all: Cow<'a, [Bar]>,
-    derived: Cow<'a, [DerivedBar]>,
+    all: Cow<'a, RowStore<Bar>>,
+    derived: Cow<'a, RowStore<DerivedBar>>,
     readings: Cow<'a, OpenInterestSeries>,
     /// Number of closed bars.
     closed: usize,
@@ -82,13 +83,14 @@ impl<'a> ReplayWindow<'a> {
     ) -> Result<Self, EngineError> {
         let history = view.history(coin).ok_or_else(|| view.unknown(coin))?;
         let inputs = history.judged_at(view.now());
-        let closed = inputs
-            .bars
-            .partition_point(|bar| bar.close_time() <= view.now());
-        let bars = inputs.bars.get(..closed).unwrap_or_default();
-        let last = *bars.last().ok_or_else(|| view.unknown(coin))?;
+        let bars = inputs.bars.rows();
+        let closed = bars.partition_point(|bar| bar.close_time() <= view.now());
+        let last = bars
+            .within(0..closed)
+            .last()
+            .ok_or_else(|| view.unknown(coin))?;
         let inputs = of_venue(view, coin, history, inputs)?;
-        let bars = inputs.bars.get(..closed).unwrap_or_default();
+        let bars = inputs.bars.rows().within(0..closed);
         let end = last.close_time();
         if end <= view.now().back(range) {
             return Err(EngineError::NoBars {
@@ -112,11 +114,8 @@ impl<'a> ReplayWindow<'a> {
         }
         let first = bars.partition_point(|bar| bar.open_time < start);
         // If even the last bar starts before the window, that bar is too long for it.
-        let inside = bars.get(first..).unwrap_or_default().iter();
-        let interval = inside
-            .map(|bar| bar.interval)
-            .max()
-            .unwrap_or(last.interval);
+        let inside = bars.within(first..closed);
+        let interval = inside.longest().unwrap_or(last.interval);
         if interval > coarsest {
             return Err(EngineError::TooCoarse {
                 coin: coin.to_owned(),
@@ -156,13 +155,13 @@ impl<'a> ReplayWindow<'a> {
     }
 
     /// The bars of the window, in order of time.
-    pub fn bars(&self) -> &[Bar] {
-        self.all.get(self.first..self.closed).unwrap_or_default()
+    pub fn bars(&self) -> RowSlice<'_, Bar> {
+        self.all.rows().within(self.first..self.closed)
     }
 
     /// All closed bars in memory, in order of time.
-    pub fn all_bars(&self) -> &[Bar] {
-        self.all.get(..self.closed).unwrap_or_default()
+    pub fn all_bars(&self) -> RowSlice<'_, Bar> {
+        self.all.rows().within(0..self.closed)
     }
 
     /// Number of bars that closed by an instant.
@@ -173,8 +172,9 @@ impl<'a> ReplayWindow<'a> {
 
     /// The same window at an earlier close, after `closed` bars. The range must be [`Millis::ALL`].
     pub fn until(&self, closed: usize) -> ReplayWindow<'_> {
-        let last = closed.checked_sub(1).and_then(|last| self.all.get(last));
-        let inside = self.all.get(self.first..closed).unwrap_or_default().iter();
+        let bars = self.all.rows();
+        let last = closed.checked_sub(1).and_then(|last| bars.get(last));
+        let inside = bars.within(self.first..closed);
         ReplayWindow {
             view: self.view,
             coin: self.coin.clone(),
@@ -189,12 +189,9 @@ impl<'a> ReplayWindow<'a> {
             opened: self.opened,
             range: self.range,
             start: self.start,
-            end: last.map_or(self.end, Bar::close_time),
+            end: last.map_or(self.end, |bar| bar.close_time()),
             price: last.map_or(self.price, |bar| bar.close),
-            interval: inside
-                .map(|bar| bar.interval)
-                .max()
-                .unwrap_or(self.interval),
+            interval: inside.longest().unwrap_or(self.interval),
             has_orders: self.has_orders,
             fit: OnceCell::new(),
         }
@@ -205,13 +202,13 @@ impl<'a> ReplayWindow<'a> {
         let bars = self.bars();
         let known = bars.first().filter(|_| self.opening(self.first).is_none());
         let known = known.and_then(|_| {
-            let derived = self.derived.get(self.first..self.closed)?;
+            let derived = self.derived.rows().within(self.first..self.closed);
             derived
                 .iter()
                 .position(|derived| derived.open_interest.is_some())
         });
         bars.get(known.unwrap_or(0))
-            .map_or(self.end, Bar::close_time)
+            .map_or(self.end, |bar| bar.close_time())
     }
 
     /// Replays the bars and calls `show` with the index of each of `times`, which ascend, and the state then.
@@ -253,15 +250,15 @@ impl<'a> ReplayWindow<'a> {
             None => (self.begin(self.replayed_from()), self.replayed_from()),
         };
         let mut liquidations = self.liquidations(place);
-        let bars = self.all.get(place..self.closed).unwrap_or_default();
-        let derived = self.derived.get(place..).unwrap_or_default();
-        let start = bars.first().map_or(self.end, Bar::close_time);
+        let bars = self.all.rows().within(place..self.closed);
+        let derived = self.derived.rows().within(place..self.closed);
+        let start = bars.first().map_or(self.end, |bar| bar.close_time());
         let mut located = LocatedShares::new(&self.readings, &self.parameters.shares, start);
         for (bar, derived) in bars.iter().zip(derived) {
-            checkpoints.pass(&state, bar);
-            before(&state, bar);
-            let realised = quantities(liquidations.as_mut(), bar);
-            state.take(bar, derived, realised, located.at(bar.close_time()));
+            checkpoints.pass(&state, &bar);
+            before(&state, &bar);
+            let realised = quantities(liquidations.as_mut(), &bar);
+            state.take(&bar, &derived, realised, located.at(bar.close_time()));
         }
         checkpoints.end(&state);
         state
@@ -277,7 +274,8 @@ impl<'a> ReplayWindow<'a> {
 
     /// Liquidated quantities of the bars from `place` on, if they are used.
     pub fn liquidations(&self, place: usize) -> Option<BarLiquidations<'a>> {
-        let start = self.all.get(place).map_or(self.end, |bar| bar.open_time);
+        let start = self.all.rows().get(place);
+        let start = start.map_or(self.end, |bar| bar.open_time);
         self.has_orders
             .then(|| BarLiquidations::new(self.view, self.history, start))
     }
@@ -285,12 +283,16 @@ impl<'a> ReplayWindow<'a> {
     /// Creates a ledger before the bar at `place`.
     pub fn begin(&self, place: usize) -> LedgerState {
         let opening = self.opening(place);
-        let level = opening.or_else(|| Some(self.derived.get(place)?.volume_per_day));
+        let bar = self.all.rows().get(place);
+        let level = opening.or_else(|| {
+            let derived = self.derived.rows().get(place)?;
+            Some(derived.volume_per_day(&bar?))
+        });
         LedgerState {
             ledger: Ledger::new(self.parameters.clone(), level.unwrap_or(0.0)),
             is_relative: opening.is_none(),
             has_open_interest: false,
-            since: self.all.get(place).map_or(self.end, |bar| bar.open_time),
+            since: bar.map_or(self.end, |bar| bar.open_time),
             last_close: None,
             last_interval: 0,
             counts: LedgerCounts::default(),
@@ -304,7 +306,7 @@ impl<'a> ReplayWindow<'a> {
 
     /// Time of the readings that are known when the bar at `place` opens.
     fn reading_at(&self, place: usize) -> Option<Millis> {
-        let start = self.all.get(place)?.open_time;
+        let start = self.all.rows().get(place)?.open_time;
         if self.readings.at(start).is_some() {
             Some(start)
         } else {
@@ -334,10 +336,10 @@ impl<'a> ReplayWindow<'a> {
     /// Counts the bars of the window up to `closed`, after those that were already counted.
     pub fn count(&self, tally: &mut BarTally<'_>, closed: usize) {
         let places = self.first + tally.counts.bars..closed.min(self.closed);
-        let bars = self.all.get(places.clone()).unwrap_or_default();
-        let derived = self.derived.get(places).unwrap_or_default();
+        let bars = self.all.rows().within(places.clone());
+        let derived = self.derived.rows().within(places);
         for (bar, derived) in bars.iter().zip(derived) {
-            tally.count(bar, derived);
+            tally.count(&bar, &derived);
         }
     }
 
@@ -467,11 +469,11 @@ impl<'a> ReplayWindow<'a> {
         tally: &BarTally<'_>,
         fit: Option<&Fit>,
     ) -> EstimateBasis {
-        let bars = self.bars().get(..tally.counts.bars).unwrap_or_default();
+        let bars = self.bars().within(0..tally.counts.bars);
         // The bars in memory may be the last ones of all.
         let is_all = self.opened == Opened::Ever && self.range == Millis::ALL;
         let counts = if is_all { state.counts } else { tally.counts };
-        let end = bars.last().map_or(self.end, Bar::close_time);
+        let end = bars.last().map_or(self.end, |bar| bar.close_time());
         let tiers = &self.parameters.tiers;
         let column = |value: fn(&Tier) -> f64| tiers.iter().map(value).collect::<Vec<_>>();
         let view = match self.model {
@@ -514,7 +516,7 @@ impl<'a> ReplayWindow<'a> {
                 .readings
                 .last_by(end)
                 .map(|last| end.0.saturating_sub(last.0)),
-            sigma_day: volatility(self.all.get(..self.closed_by(end)).unwrap_or_default(), end),
+            sigma_day: volatility(self.all.rows().within(0..self.closed_by(end)), end),
             span: None,
             headlines: None,
             open_interest_partial_bars: counts.partial,
@@ -597,7 +599,7 @@ impl<'a> Checkpoints<'a> {
         let by = by.min(until);
         let start = key.as_ref().and_then(|key| view.ledgers().last(key, by));
         let from = start.as_ref().map(|start| start.closed);
-        let from = from.or_else(|| window.all.first().map(|bar| bar.open_time));
+        let from = from.or_else(|| window.all.rows().first().map(|bar| bar.open_time));
         Self {
             window,
             key,

@@ -6,41 +6,55 @@ use crate::engine::TableFault;
 use crate::engine::observations::table_checks::{ReadNames, TableRow};
 use crate::model::{Bar, Millis, ObservedBar};
 
+/// The length of a bar that states none. A stated length is above zero.
+const UNKNOWN: i64 = 0;
+
 /// Sorts bars per coin and infers missing lengths.
 ///
 /// A missing length is the most common spacing of the coin's bars. If several spacings are equally common, it is the
 /// smallest of them. Lengths must be whole minutes.
-pub fn bars_by_coin(rows: Vec<ObservedBar>) -> Result<BTreeMap<String, Vec<Bar>>, TableFault> {
-    let mut by_coin: BTreeMap<String, Vec<(usize, ObservedBar)>> = BTreeMap::new();
+pub fn bars_by_coin(
+    rows: impl IntoIterator<Item = ObservedBar>,
+) -> Result<BTreeMap<String, Vec<Bar>>, TableFault> {
+    let mut by_coin: BTreeMap<String, Vec<(usize, Bar)>> = BTreeMap::new();
     let mut names = ReadNames::default();
     for (row, bar) in rows.into_iter().enumerate() {
-        let bar = TableRow::of_bars(row).bar(bar, &mut names)?;
-        if let Some(bars) = by_coin.get_mut(&bar.symbol) {
+        let given = TableRow::of_bars(row).bar(bar, &mut names)?;
+        let bar = Bar {
+            open_time: given.timestamp,
+            interval: given.length().unwrap_or(UNKNOWN),
+            open: given.open,
+            high: given.high,
+            low: given.low,
+            close: given.close,
+            volume: given.volume,
+        };
+        if let Some(bars) = by_coin.get_mut(&given.symbol) {
             bars.push((row, bar));
         } else {
-            by_coin.insert(bar.symbol.clone(), vec![(row, bar)]);
+            by_coin.insert(given.symbol, vec![(row, bar)]);
         }
     }
     by_coin
         .into_iter()
         .map(|(coin, mut rows)| {
-            rows.sort_by_key(|(_, bar)| bar.timestamp);
-            let bars = spaced(&coin, &rows)?;
+            rows.sort_by_key(|(_, bar)| bar.open_time);
+            let bars = spaced(&coin, rows)?;
             Ok((coin, bars))
         })
         .collect()
 }
 
-fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFault> {
+fn spaced(coin: &str, rows: Vec<(usize, Bar)>) -> Result<Vec<Bar>, TableFault> {
     let mut spacings: HashMap<i64, usize> = HashMap::new();
     for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
-        let spacing = later.timestamp.0.saturating_sub(earlier.timestamp.0);
+        let spacing = later.open_time.0.saturating_sub(earlier.open_time.0);
         if spacing == 0 {
             return Err(TableRow::of_bars(*row).fault(
                 "timestamp",
                 format!(
                     "{coin} has a bar at {} already, in row {earlier_row}",
-                    later.timestamp
+                    later.open_time
                 ),
             ));
         }
@@ -53,8 +67,9 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
     let mut bars: Vec<Bar> = Vec::with_capacity(rows.len());
     let mut end: Option<(usize, Millis)> = None;
     for (row, bar) in rows {
-        let place = TableRow::of_bars(*row);
-        let interval = bar.length().or(commonest).ok_or_else(|| {
+        let place = TableRow::of_bars(row);
+        let given = Some(bar.interval).filter(|length| *length != UNKNOWN);
+        let interval = given.or(commonest).ok_or_else(|| {
             place.fault(
                 "interval",
                 format!(
@@ -72,26 +87,18 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
             ));
         }
         if let Some((earlier, close)) = end
-            && bar.timestamp < close
+            && bar.open_time < close
         {
             return Err(place.fault(
                 "timestamp",
                 format!(
                     "the bar opens at {}, before the bar of row {earlier} closes at {close}",
-                    bar.timestamp
+                    bar.open_time
                 ),
             ));
         }
-        end = Some((*row, place.close(bar.timestamp, interval)?));
-        bars.push(Bar {
-            open_time: bar.timestamp,
-            interval,
-            open: bar.open,
-            high: bar.high,
-            low: bar.low,
-            close: bar.close,
-            volume: bar.volume,
-        });
+        end = Some((row, place.close(bar.open_time, interval)?));
+        bars.push(Bar { interval, ..bar });
     }
     Ok(bars)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::engine::observations::row_store::RowSlice;
 use crate::model::{Bar, Millis};
 
 /// The exchanges that provide the price and the volume of each bar.
@@ -47,7 +48,7 @@ impl BarSources {
     ///
     /// Returns the number of bars with the price of each exchange, and the number with its volume. `bars` must be
     /// sorted by time.
-    pub fn count(&self, bars: &[Bar]) -> (BarCounts, BarCounts) {
+    pub fn count(&self, bars: RowSlice<'_, Bar>) -> (BarCounts, BarCounts) {
         let (mut price, mut volume) = (BarCounts::new(), BarCounts::new());
         let mut rest = bars;
         for (place, run) in self.0.iter().enumerate() {
@@ -58,7 +59,7 @@ impl BarSources {
             let before = rest.partition_point(|bar| bar.open_time < run.from);
             let behind = rest.partition_point(|bar| bar.open_time < end);
             let count = behind.saturating_sub(before);
-            rest = rest.get(behind..).unwrap_or_default();
+            rest = rest.within(behind..rest.len());
             if count == 0 {
                 continue;
             }
@@ -106,16 +107,19 @@ mod tests {
             sources.push(Millis(minute * Millis::MINUTE), venues);
         }
         assert_eq!(sources.0.len(), 3);
-        let (price, volume) = sources.count(&(0..10).map(bar).collect::<Vec<_>>());
+        let (price, volume) = sources.count((0..10).map(bar).collect::<Vec<_>>()[..].into());
         assert_eq!(counts(&price), [("binance", 9), ("okx", 1)]);
         assert_eq!(counts(&volume), [("binance", 9), ("okx", 5)]);
         // Bars of minutes 3, 4 and 6: the bar of minute 5 is missing.
-        let (price, volume) = sources.count(&[3, 4, 6].map(bar));
+        let (price, volume) = sources.count([3, 4, 6].map(bar)[..].into());
         assert_eq!(counts(&price), [("binance", 2), ("okx", 1)]);
         assert_eq!(counts(&volume), [("binance", 2), ("okx", 2)]);
-        assert_eq!(sources.count(&[]), (BarCounts::new(), BarCounts::new()));
         assert_eq!(
-            BarSources::default().count(&[bar(1)]),
+            sources.count(RowSlice::default()),
+            (BarCounts::new(), BarCounts::new())
+        );
+        assert_eq!(
+            BarSources::default().count([bar(1)][..].into()),
             (BarCounts::new(), BarCounts::new())
         );
     }

@@ -12,6 +12,7 @@ use crate::engine::observations::durations::days;
 use crate::engine::observations::excursions::{Excursions, without};
 use crate::engine::observations::open_interest_series::OpenInterestSeries;
 use crate::engine::observations::period_liquidations::PeriodLiquidations;
+use crate::engine::observations::row_store::{RowNumbers, RowSlice, RowStore, StoredRow};
 use crate::model::{Bar, Millis, Side};
 
 /// An order of a coin, in units of the coin.
@@ -31,12 +32,12 @@ const TRAILING: i64 = 7 * Millis::DAY;
 #[derive(Debug, Default)]
 pub struct CoinHistory {
     /// Bars without outliers.
-    pub bars: Vec<Bar>,
+    pub bars: RowStore<Bar>,
     /// All bars, if some are outliers.
-    observed: Option<Vec<Bar>>,
+    observed: Option<RowStore<Bar>>,
     pub excursions: Excursions,
     /// One entry per bar.
-    pub derived: Vec<DerivedBar>,
+    pub derived: RowStore<DerivedBar>,
     pub open_interest: OpenInterestSeries,
     /// Exchanges of the bars, if known.
     pub sources: BarSources,
@@ -54,10 +55,10 @@ pub struct CoinHistory {
 /// Values computed once per bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DerivedBar {
-    /// Volume divided by what the bars of the previous seven days had in the same time on average; 1 without such bars.
-    pub volume_ratio: f64,
-    /// Mean volume per day of those bars; without such bars, that of this bar. It replaces unknown open interest.
-    pub volume_per_day: f64,
+    /// Volume of the bars of the previous seven days.
+    before: f64,
+    /// Their length in milliseconds; zero without such bars.
+    length: i64,
     /// Open interest at the close, if a fresh reading exists.
     pub open_interest: Option<f64>,
     /// Whether the open interest lacks an exchange, because the last reading of that exchange is too old.
@@ -66,20 +67,69 @@ pub struct DerivedBar {
     pub regrouped: Option<f64>,
 }
 
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "milliseconds of a few days are exact in a double"
+)]
+impl DerivedBar {
+    /// Volume of `bar` divided by what the bars of the previous seven days had in the same time on average; 1 without
+    /// such bars.
+    pub fn volume_ratio(&self, bar: &Bar) -> f64 {
+        // If all bars have this interval, the divisor is exactly their number.
+        let mean = self.before / (self.length as f64 / bar.interval as f64);
+        if mean > 0.0 { bar.volume / mean } else { 1.0 }
+    }
+
+    /// Mean volume per day of those bars; without such bars, that of `bar`. It replaces unknown open interest.
+    pub fn volume_per_day(&self, bar: &Bar) -> f64 {
+        if self.length == 0 {
+            bar.volume / days(bar.interval)
+        } else {
+            self.before / days(self.length)
+        }
+    }
+}
+
+impl StoredRow for DerivedBar {
+    fn numbers(&self) -> RowNumbers {
+        let [open_interest, regrouped] =
+            [self.open_interest, self.regrouped].map(|value| value.unwrap_or(f64::NAN));
+        (
+            [self.length, i64::from(self.partial)],
+            [self.before, open_interest, regrouped, 0.0, 0.0],
+        )
+    }
+
+    fn of_numbers(([length, partial], numbers): RowNumbers) -> Self {
+        let [before, open_interest, regrouped, ..] = numbers;
+        let [open_interest, regrouped] =
+            [open_interest, regrouped].map(|value| Some(value).filter(|value| !value.is_nan()));
+        Self {
+            before,
+            length,
+            open_interest,
+            partial: partial != 0,
+            regrouped,
+        }
+    }
+}
+
 impl CoinHistory {
     /// Builds the history from sorted bars and readings, and separates their outliers.
     pub fn new(bars: Vec<Bar>, open_interest: OpenInterestSeries) -> Self {
-        let open_interest = open_interest.judged(&bars);
+        let open_interest = open_interest.judged(bars.as_slice().into()).packed();
         let excursions = Excursions::of_bars(&bars);
         let outliers = excursions.left_out(None);
         let (bars, observed) = if outliers.is_empty() {
             (bars, None)
         } else {
-            (without(&bars, &outliers), Some(bars))
+            let used = without(&bars, &outliers);
+            (used, Some(RowStore::from(bars).packed()))
         };
+        let derived = derived(bars.as_slice().into(), &open_interest);
         Self {
-            derived: derived(&bars, &open_interest),
-            bars,
+            derived: RowStore::from(derived).packed(),
+            bars: RowStore::from(bars).packed(),
             observed,
             excursions,
             open_interest,
@@ -121,8 +171,15 @@ impl CoinHistory {
     }
 
     /// All bars, outliers included.
-    pub fn observed(&self) -> &[Bar] {
-        self.observed.as_deref().unwrap_or(&self.bars)
+    pub fn observed(&self) -> RowSlice<'_, Bar> {
+        self.observed.as_ref().unwrap_or(&self.bars).rows()
+    }
+
+    /// Bytes of the bars, the derived values and the open interest.
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
+        let observed = self.observed.as_ref().map_or(0, RowStore::bytes);
+        self.bars.bytes() + self.derived.bytes() + observed + self.open_interest.bytes()
     }
 
     /// Whether all outliers known by `at` were judged by `at`.
@@ -136,18 +193,16 @@ impl CoinHistory {
     pub fn judged_at(&self, at: Millis) -> EstimateInputs<'_> {
         let is_settled = self.excursions.is_settled(at);
         let bars = if is_settled {
-            Cow::Borrowed(self.bars.as_slice())
+            Cow::Borrowed(&self.bars)
         } else {
-            Cow::Owned(without(
-                self.observed(),
-                &self.excursions.left_out(Some(at)),
-            ))
+            let left_out = self.excursions.left_out(Some(at));
+            Cow::Owned(without(&self.observed().to_vec(), &left_out).into())
         };
         let readings = self.open_interest.judged_at(at);
         let derived = if is_settled && matches!(readings, Cow::Borrowed(_)) {
-            Cow::Borrowed(self.derived.as_slice())
+            Cow::Borrowed(&self.derived)
         } else {
-            Cow::Owned(derived(&bars, &readings))
+            Cow::Owned(derived(bars.rows(), &readings).into())
         };
         EstimateInputs {
             bars,
@@ -163,18 +218,19 @@ impl CoinHistory {
         let inputs = self.judged_at(at);
         let readings = self.open_interest.of(exchange, self.observed());
         let readings = readings.judged_at(at).into_owned();
-        let mut cursor = readings.cursor(inputs.bars.first().map_or(Millis(0), Bar::close_time));
-        let pairs = inputs.bars.iter().zip(&*inputs.derived);
+        let bars = inputs.bars.rows();
+        let mut cursor = readings.cursor(bars.first().map_or(Millis(0), |bar| bar.close_time()));
+        let pairs = bars.iter().zip(inputs.derived.rows());
         let derived = pairs.map(|(bar, derived)| DerivedBar {
             open_interest: cursor.at(bar.close_time()),
             partial: false,
             regrouped: None,
-            ..*derived
+            ..derived
         });
-        let derived = derived.collect();
+        let derived: Vec<DerivedBar> = derived.collect();
         EstimateInputs {
             bars: inputs.bars,
-            derived: Cow::Owned(derived),
+            derived: Cow::Owned(derived.into()),
             readings: Cow::Owned(readings),
         }
     }
@@ -187,40 +243,37 @@ impl CoinHistory {
         let bars = places
             .iter()
             .filter_map(|place| self.observed().get(*place));
-        let bars: Vec<Bar> = bars
-            .filter(|bar| bar.close_time() >= start)
-            .copied()
-            .collect();
-        self.sources.count(&bars).0
+        let bars: Vec<Bar> = bars.filter(|bar| bar.close_time() >= start).collect();
+        self.sources.count(bars.as_slice().into()).0
     }
 }
 
 /// The inputs of estimates, without the outliers known at an instant.
 #[derive(Clone, Debug)]
 pub struct EstimateInputs<'a> {
-    pub bars: Cow<'a, [Bar]>,
+    pub bars: Cow<'a, RowStore<Bar>>,
     /// One entry per bar.
-    pub derived: Cow<'a, [DerivedBar]>,
+    pub derived: Cow<'a, RowStore<DerivedBar>>,
     pub readings: Cow<'a, OpenInterestSeries>,
 }
 
 /// Computes the derived values of bars.
-fn derived(bars: &[Bar], open_interest: &OpenInterestSeries) -> Vec<DerivedBar> {
+fn derived(bars: RowSlice<'_, Bar>, open_interest: &OpenInterestSeries) -> Vec<DerivedBar> {
     let mut derived = Vec::with_capacity(bars.len());
-    let mut cursor = open_interest.cursor(bars.first().map_or(Millis(0), Bar::close_time));
+    let first = bars.first();
+    let mut cursor = open_interest.cursor(first.map_or(Millis(0), |bar| bar.close_time()));
     let mut before = TrailingVolume::default();
     for bar in bars {
         before.forget_until(bar.open_time.back(TRAILING));
-        let (mean, per_day) = before.volume(bar.interval);
         let open_interest = cursor.at(bar.close_time());
         derived.push(DerivedBar {
-            volume_ratio: mean.map_or(1.0, |mean| bar.volume / mean),
-            volume_per_day: per_day.unwrap_or_else(|| bar.volume / days(bar.interval)),
+            before: before.volume(),
+            length: before.length,
             open_interest,
             partial: open_interest.is_some() && cursor.lacks_a_venue(bar.close_time()),
             regrouped: cursor.regroup(bar.close_time()),
         });
-        before.push(bar);
+        before.push(&bar);
     }
     derived
 }
@@ -287,20 +340,55 @@ impl TrailingVolume {
         }
     }
 
-    /// Mean volume in `interval` milliseconds, and per day.
-    ///
-    /// Both are `None` without bars. The former is also `None` if it is zero.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "milliseconds of a few days are exact in a double"
-    )]
-    fn volume(&self, interval: i64) -> (Option<f64>, Option<f64>) {
-        if self.bars.is_empty() {
-            return (None, None);
-        }
-        let sum = self.front.last().copied().unwrap_or(0.0) + self.back;
-        // If all bars have this interval, the divisor is exactly their number.
-        let mean = sum / (self.length as f64 / interval as f64);
-        ((mean > 0.0).then_some(mean), Some(sum / days(self.length)))
+    /// Volume of the bars.
+    fn volume(&self) -> f64 {
+        self.front.last().copied().unwrap_or(0.0) + self.back
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use crate::engine::Observations;
+    use crate::model::{Millis, ObservedBar, ObservedOpenInterest};
+
+    #[test]
+    fn a_minute_with_open_interest_takes_few_bytes() {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut price = 900_000.0_f64;
+        let mut level = 8_000_000.0_f64;
+        let minutes = 30 * 1440;
+        let rows = (0..minutes).map(|minute| {
+            let timestamp = Millis(minute * Millis::MINUTE);
+            let open = price;
+            price = (price * (1.0 + random.random_range(-0.001..0.001))).round();
+            level += random.random_range(-3_000.0..3_000.0_f64).round();
+            let bar = ObservedBar {
+                symbol: "BTC".to_owned(),
+                timestamp,
+                closes_at: None,
+                open: open / 10.0,
+                high: (open.max(price) * 1.0002).round() / 10.0,
+                low: (open.min(price) * 0.9998).round() / 10.0,
+                close: price / 10.0,
+                volume: random.random_range(0.0..200_000.0_f64).round() / 1000.0,
+                interval: Some(Millis::MINUTE),
+            };
+            let reading = ObservedOpenInterest {
+                symbol: "BTC".to_owned(),
+                exchange: Some("binance".to_owned()),
+                timestamp,
+                open_interest: level / 1000.0,
+            };
+            (bar, reading)
+        });
+        let (bars, readings) = rows.unzip();
+        let observations = Observations::new(Vec::new(), bars, readings, None).unwrap();
+        let bytes = observations.history("BTC").unwrap().bytes();
+        let per_bar = bytes / usize::try_from(minutes).unwrap();
+        assert!(per_bar <= 40, "{per_bar} bytes a bar");
     }
 }

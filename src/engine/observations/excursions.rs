@@ -14,6 +14,7 @@
 //! docs/dev/experiments.md has the bounds, and the recorded data from which they were chosen.
 
 use crate::engine::observations::durations::days;
+use crate::engine::observations::row_store::RowSlice;
 use crate::model::{Bar, Millis};
 
 /// Maximum length of a run of outliers, in rows.
@@ -132,7 +133,7 @@ impl Excursions {
     pub fn of_open_interest(
         exchanges: usize,
         readings: impl Iterator<Item = (usize, Millis, f64)>,
-        bars: &[Bar],
+        bars: RowSlice<'_, Bar>,
     ) -> Self {
         let mut judges: Vec<OpenInterestJudge> = Vec::new();
         judges.resize_with(exchanges, OpenInterestJudge::default);
@@ -147,7 +148,7 @@ impl Excursions {
         let found = judges.into_iter().flat_map(|judge| judge.runs.finish());
         let next_close = |at: Millis| {
             let next = bars.partition_point(|bar| bar.close_time() < at);
-            bars.get(next).map_or(NEVER, Bar::close_time)
+            bars.get(next).map_or(NEVER, |bar| bar.close_time())
         };
         let found = found.map(|excursion| Excursion {
             judged_at: next_close(excursion.judged_at),
@@ -578,7 +579,7 @@ mod tests {
         let bars = bars(values.iter().skip(1).map(|_| 1.0));
         let readings = values.iter().enumerate();
         let readings = readings.map(|(place, value)| (0, at(place), *value));
-        Excursions::of_open_interest(1, readings, &bars)
+        Excursions::of_open_interest(1, readings, bars[..].into())
     }
 
     fn left_out(values: &[f64]) -> Vec<usize> {
@@ -703,7 +704,7 @@ mod tests {
         ];
         let judge = |count| {
             let bars = bars((0..count).map(|_| 1.0));
-            Excursions::of_open_interest(1, readings.into_iter(), &bars)
+            Excursions::of_open_interest(1, readings.into_iter(), bars[..].into())
         };
         assert!(judge(3).left_out(None).is_empty());
         assert_eq!(judge(4).left_out(None), [1]);
@@ -723,7 +724,7 @@ mod tests {
                 open_time: Millis(gap),
                 ..bar(0, 1.0)
             }];
-            Excursions::of_open_interest(1, readings.into_iter(), &bars).left_out(None)
+            Excursions::of_open_interest(1, readings.into_iter(), bars[..].into()).left_out(None)
         };
         assert_eq!(after(0, 400.0), [1]);
         assert_eq!(after(1, 150.0), [1]);
@@ -741,7 +742,7 @@ mod tests {
             (place % 2, at(place), if place == 21 { 1e6 } else { value })
         });
         assert_eq!(
-            Excursions::of_open_interest(2, readings, &bars).left_out(None),
+            Excursions::of_open_interest(2, readings, bars[..].into()).left_out(None),
             [21]
         );
     }

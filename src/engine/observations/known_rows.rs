@@ -1,6 +1,7 @@
 //! Closed bars and open interest readings of a coin, as known at an instant.
 
 use crate::engine::observations::resampling::resize;
+use crate::engine::observations::row_store::RowSlice;
 use crate::engine::{EngineError, View};
 use crate::model::{Bar, Millis, ObservedOpenInterest, PeriodLength, TimeRange};
 
@@ -18,14 +19,12 @@ pub fn bars(
     size: Option<PeriodLength>,
 ) -> Result<Vec<Bar>, EngineError> {
     let bars = closed(view, coin);
-    match size {
-        Some(size) => resize(coin, bars, size, range),
-        None => Ok(bars
-            .iter()
-            .filter(|bar| bar.open_time >= range.start && bar.close_time() <= range.end)
-            .copied()
-            .collect()),
+    if let Some(size) = size {
+        return resize(coin, bars, size, range);
     }
+    let first = bars.partition_point(|bar| bar.open_time < range.start);
+    let end = bars.partition_point(|bar| bar.close_time() <= range.end);
+    Ok(bars.within(first..end).to_vec())
 }
 
 /// Returns the open time and the length of the first closed bar of `coin` that opens in `range`.
@@ -39,10 +38,10 @@ pub fn first_bar(view: &View<'_>, coin: &str, range: TimeRange) -> Option<(Milli
         .then_some((first.open_time, first.interval))
 }
 
-fn closed<'a>(view: &View<'a>, coin: &str) -> &'a [Bar] {
+fn closed<'a>(view: &View<'a>, coin: &str) -> RowSlice<'a, Bar> {
     let bars = view.observations().bars(coin);
     let count = bars.partition_point(|bar| bar.close_time() <= view.now());
-    bars.get(..count).unwrap_or_default()
+    bars.within(0..count)
 }
 
 /// Returns the open interest readings of `coin` in `range`.

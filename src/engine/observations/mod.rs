@@ -12,5 +12,6 @@ pub(super) mod open_interest_series;
 pub(super) mod open_interest_units;
 pub(super) mod period_liquidations;
 pub(super) mod resampling;
+pub(super) mod row_store;
 pub(super) mod table_checks;
 pub(super) mod view;

@@ -8,11 +8,10 @@ use crate::engine::fit::{DailyFitsCache, last_of_day};
 use crate::engine::ledger::checkpoints::LedgerCache;
 use crate::engine::observations::bar_intervals::bars_by_coin;
 use crate::engine::observations::coin_history::CoinHistory;
-use crate::engine::observations::open_interest_series::{
-    OpenInterestSeries, open_interest_by_coin,
-};
+use crate::engine::observations::open_interest_series::{OpenInterestSeries, ReadingsByCoin};
 use crate::engine::observations::open_interest_units::{OpenInterestUnit, in_base_units_of};
 use crate::engine::observations::period_liquidations::liquidations_by_coin;
+use crate::engine::observations::row_store::RowSlice;
 use crate::engine::observations::table_checks::TableRow;
 use crate::engine::{BarSources, RecordedRanges, Ring, TableFault};
 use crate::model::{
@@ -74,7 +73,11 @@ impl Observations {
         open_interest: Vec<ObservedOpenInterest>,
         now: Option<Millis>,
     ) -> Result<Self, TableFault> {
-        Self::of(orders, bars, |_| Ok(open_interest), now)
+        let given = |_: &_, readings: &mut ReadingsByCoin| {
+            let mut rows = open_interest.into_iter();
+            rows.try_for_each(|reading| readings.push(reading))
+        };
+        Self::of(orders, bars, given, now)
     }
 
     /// As [`new`](Self::new), with open interest in `unit`, which is converted at the prices of `bars`.
@@ -84,21 +87,24 @@ impl Observations {
     /// As [`new`](Self::new) and [`in_base_units`](crate::engine::in_base_units).
     pub fn in_unit(
         orders: Vec<ObservedOrder>,
-        bars: Vec<ObservedBar>,
-        open_interest: Vec<ObservedOpenInterest>,
+        bars: impl IntoIterator<Item = ObservedBar>,
+        open_interest: impl IntoIterator<Item = ObservedOpenInterest>,
         unit: OpenInterestUnit,
         now: Option<Millis>,
     ) -> Result<Self, TableFault> {
-        let converted = |bars: &_| in_base_units_of(open_interest, unit, bars);
+        let converted = |bars: &_, readings: &mut ReadingsByCoin| {
+            in_base_units_of(open_interest, unit, bars, |reading| readings.push(reading))
+        };
         Self::of(orders, bars, converted, now)
     }
 
     fn of(
         orders: Vec<ObservedOrder>,
-        bars: Vec<ObservedBar>,
+        bars: impl IntoIterator<Item = ObservedBar>,
         open_interest: impl FnOnce(
             &BTreeMap<String, Vec<Bar>>,
-        ) -> Result<Vec<ObservedOpenInterest>, TableFault>,
+            &mut ReadingsByCoin,
+        ) -> Result<(), TableFault>,
         now: Option<Millis>,
     ) -> Result<Self, TableFault> {
         let mut ring = Ring::default();
@@ -131,7 +137,9 @@ impl Observations {
             ring.load(pair, &(&observed).into());
         }
         let bars = bars_by_coin(bars)?;
-        let mut open_interest = open_interest_by_coin(open_interest(&bars)?)?;
+        let mut readings = ReadingsByCoin::default();
+        open_interest(&bars, &mut readings)?;
+        let mut open_interest = readings.series()?;
 
         let last_bar = bars
             .values()
@@ -245,7 +253,9 @@ impl Observations {
         };
         let whole = recorded_in(TimeRange::bounded(self.first, None));
         let closes = self.coins.values().map(CoinHistory::observed);
-        let last = closes.filter_map(|bars| bars.last()).map(Bar::close_time);
+        let last = closes
+            .filter_map(RowSlice::last)
+            .map(|bar| bar.close_time());
         let recorded = recorded_in(TimeRange::new(
             self.first.unwrap_or_default(),
             last.max().unwrap_or_default(),
@@ -275,7 +285,7 @@ impl Observations {
     ) -> Result<Self, TableFault> {
         for (coin, (liquidations, places)) in liquidations_by_coin(rows)? {
             if let Some(history) = self.coins.get_mut(&coin) {
-                liquidations.check(&coin, &places, &history.bars)?;
+                liquidations.check(&coin, &places, history.bars.rows())?;
                 history.liquidations = Some(liquidations);
             }
         }
@@ -331,7 +341,7 @@ impl Observations {
 
     /// Bars of `coin` in order of time, outliers included; empty if `coin` is unknown.
     #[must_use]
-    pub fn bars(&self, coin: &str) -> &[Bar] {
+    pub fn bars(&self, coin: &str) -> RowSlice<'_, Bar> {
         self.coins
             .get(coin)
             .map(CoinHistory::observed)

@@ -5,10 +5,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 
 use crate::engine::TableFault;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::engine::observations::excursions::{Excursions, without};
+use crate::engine::observations::row_store::{RowIter, RowNumbers, RowSlice, RowStore, StoredRow};
 use crate::engine::observations::table_checks::{ReadNames, TableRow};
 use crate::model::{Bar, Millis, ObservedOpenInterest};
 
@@ -24,10 +26,31 @@ const ALIKE: f64 = 0.06;
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     timestamp: Millis,
-    venue: usize,
+    /// The number of its exchange.
+    venue: u32,
     open_interest: f64,
     /// Whether the reading changes the level without positions that opened or closed.
     is_break: bool,
+}
+
+impl StoredRow for Reading {
+    fn numbers(&self) -> RowNumbers {
+        let is_break = f64::from(u8::from(self.is_break));
+        (
+            [self.timestamp.0, self.venue.into()],
+            [self.open_interest, is_break, 0.0, 0.0, 0.0],
+        )
+    }
+
+    fn of_numbers(([timestamp, venue], numbers): RowNumbers) -> Self {
+        let [open_interest, is_break, ..] = numbers;
+        Self {
+            timestamp: Millis(timestamp),
+            venue: u32::try_from(venue).unwrap_or(u32::MAX),
+            open_interest,
+            is_break: is_break > 0.0,
+        }
+    }
 }
 
 /// Open interest readings of a coin on all exchanges, in order of time.
@@ -36,31 +59,45 @@ pub struct OpenInterestSeries {
     /// Exchanges by number. `None` stands for readings that are a total over exchanges.
     venues: Vec<Option<String>>,
     /// Readings without outliers.
-    readings: Vec<Reading>,
+    readings: RowStore<Reading>,
     /// All readings, if some are outliers.
-    observed: Option<Vec<Reading>>,
+    observed: Option<RowStore<Reading>>,
     pub excursions: Excursions,
 }
 
 impl OpenInterestSeries {
     /// Returns the series with its outliers separated. `bars` are the bars of the coin.
-    pub fn judged(mut self, bars: &[Bar]) -> Self {
-        let readings = self.readings.iter();
-        let readings = readings.map(|one| (one.venue, one.timestamp, one.open_interest));
-        let excursions = Excursions::of_open_interest(self.venues.len(), readings, bars);
+    pub fn judged(self, bars: RowSlice<'_, Bar>) -> Self {
+        let mut readings = self.readings.rows().to_vec();
+        let values = readings.iter();
+        let values = values.map(|one| (one.venue as usize, one.timestamp, one.open_interest));
+        let excursions = Excursions::of_open_interest(self.venues.len(), values, bars);
         let outliers = excursions.left_out(None);
         for place in excursions.breaks() {
-            if let Some(reading) = self.readings.get_mut(*place) {
+            if let Some(reading) = readings.get_mut(*place) {
                 reading.is_break = true;
             }
         }
         if outliers.is_empty() {
-            return Self { excursions, ..self };
+            return Self {
+                readings: readings.into(),
+                excursions,
+                ..self
+            };
         }
         Self {
-            readings: without(&self.readings, &outliers),
-            observed: Some(self.readings),
+            readings: without(&readings, &outliers).into(),
+            observed: Some(readings.into()),
             excursions,
+            ..self
+        }
+    }
+
+    /// The same series in little memory.
+    pub fn packed(self) -> Self {
+        Self {
+            readings: self.readings.packed(),
+            observed: self.observed.map(RowStore::packed),
             ..self
         }
     }
@@ -72,15 +109,25 @@ impl OpenInterestSeries {
         }
         Cow::Owned(Self {
             venues: self.venues.clone(),
-            readings: without(self.observed(), &self.excursions.left_out(Some(at))),
+            readings: without(
+                &self.observed().to_vec(),
+                &self.excursions.left_out(Some(at)),
+            )
+            .into(),
             observed: None,
             excursions: self.excursions.clone(),
         })
     }
 
     /// All readings, outliers included.
-    fn observed(&self) -> &[Reading] {
-        self.observed.as_deref().unwrap_or(&self.readings)
+    fn observed(&self) -> RowSlice<'_, Reading> {
+        self.observed.as_ref().unwrap_or(&self.readings).rows()
+    }
+
+    /// Bytes of the readings.
+    #[cfg(test)]
+    pub fn bytes(&self) -> usize {
+        self.readings.bytes() + self.observed.as_ref().map_or(0, RowStore::bytes)
     }
 
     /// Number of outliers by exchange, without zeros.
@@ -93,7 +140,8 @@ impl OpenInterestSeries {
         for place in left_out.into_iter().chain(self.excursions.rescaled(end)) {
             let reading = self.observed().get(place);
             let reading = reading.filter(|reading| reading.timestamp >= start);
-            let venue = reading.and_then(|reading| self.venues.get(reading.venue)?.as_ref());
+            let venue =
+                reading.and_then(|reading| self.venues.get(reading.venue as usize)?.as_ref());
             if let Some(venue) = venue {
                 *counts.entry(venue.clone()).or_default() += 1;
             }
@@ -115,9 +163,10 @@ impl OpenInterestSeries {
         let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); self.venues.len()];
         for (place, reading) in self.observed().iter().enumerate() {
             let is_left_out = left_out.next_if_eq(&place).is_some();
-            let (Some(level), Some(ratios)) =
-                (levels.get_mut(reading.venue), ratios.get_mut(reading.venue))
-            else {
+            let (Some(level), Some(ratios)) = (
+                levels.get_mut(reading.venue as usize),
+                ratios.get_mut(reading.venue as usize),
+            ) else {
                 continue;
             };
             match level {
@@ -141,21 +190,21 @@ impl OpenInterestSeries {
     }
 
     /// Readings of one exchange, judged separately. `bars` are the bars of the coin.
-    pub fn of(&self, exchange: &str, bars: &[Bar]) -> Self {
+    pub fn of(&self, exchange: &str, bars: RowSlice<'_, Bar>) -> Self {
         let wanted = |venue: &Option<String>| venue.as_deref() == Some(exchange);
         let number = self.venues.iter().position(wanted);
         let readings = self.observed().iter();
-        let readings = readings
-            .filter(|reading| Some(reading.venue) == number)
+        let readings: Vec<Reading> = readings
+            .filter(|reading| Some(reading.venue as usize) == number)
             .map(|reading| Reading {
                 venue: 0,
                 is_break: false,
-                ..*reading
+                ..reading
             })
             .collect();
         let exchange = Self {
             venues: vec![Some(exchange.to_owned())],
-            readings,
+            readings: readings.into(),
             ..Self::default()
         };
         exchange.judged(bars)
@@ -164,10 +213,13 @@ impl OpenInterestSeries {
     /// Names of the exchanges with a reading by `instant`.
     pub fn venues_by(&self, instant: Millis) -> Vec<String> {
         let mut read = vec![false; self.venues.len()];
-        let known = self.readings.iter();
+        let known = self.readings.rows().iter();
         for reading in known.take_while(|reading| reading.timestamp <= instant) {
-            if let Some(read) = read.get_mut(reading.venue) {
+            if let Some(read) = read.get_mut(reading.venue as usize) {
                 *read = true;
+            }
+            if read.iter().all(|read| *read) {
+                break;
             }
         }
         let named = self.venues.iter().zip(read).filter(|(_, read)| *read);
@@ -180,8 +232,10 @@ impl OpenInterestSeries {
         for exchange in exchanges {
             let named = |venue: &Option<String>| venue.as_deref() == Some(*exchange);
             let number = self.venues.iter().position(named)?;
-            let mut readings = self.readings.iter();
-            let first = readings.find(|reading| reading.venue == number)?.timestamp;
+            let mut readings = self.readings.rows().iter();
+            let first = readings
+                .find(|reading| reading.venue as usize == number)?
+                .timestamp;
             last = last.max(Some(first));
         }
         last
@@ -189,7 +243,7 @@ impl OpenInterestSeries {
 
     /// Time of the first reading.
     pub fn first(&self) -> Option<Millis> {
-        self.readings.first().map(|reading| reading.timestamp)
+        Some(self.readings.rows().first()?.timestamp)
     }
 
     /// Readings as table rows, outliers included.
@@ -198,7 +252,7 @@ impl OpenInterestSeries {
             .iter()
             .map(move |reading| ObservedOpenInterest {
                 symbol: coin.to_owned(),
-                exchange: self.venues.get(reading.venue).cloned().flatten(),
+                exchange: self.venues.get(reading.venue as usize).cloned().flatten(),
                 timestamp: reading.timestamp,
                 open_interest: reading.open_interest,
             })
@@ -211,10 +265,9 @@ impl OpenInterestSeries {
 
     /// Time of the last reading by `instant`, fresh or not.
     pub fn last_by(&self, instant: Millis) -> Option<Millis> {
-        let known = self
-            .readings
-            .partition_point(|reading| reading.timestamp <= instant);
-        Some(self.readings.get(known.checked_sub(1)?)?.timestamp)
+        let readings = self.readings.rows();
+        let known = readings.partition_point(|reading| reading.timestamp <= instant);
+        Some(readings.get(known.checked_sub(1)?)?.timestamp)
     }
 
     /// Creates a counter of instants with fresh readings, per exchange.
@@ -230,7 +283,7 @@ impl OpenInterestSeries {
 
     /// Time of the last reading.
     pub fn last(&self) -> Option<Millis> {
-        self.readings.last().map(|reading| reading.timestamp)
+        Some(self.readings.rows().last()?.timestamp)
     }
 
     /// The exchanges; `None` stands for readings that are a total over exchanges.
@@ -245,11 +298,10 @@ impl OpenInterestSeries {
 
     /// Creates a cursor for instants from `start` on that knows readings up to the age `oldest`.
     pub fn cursor_back(&self, start: Millis, oldest: i64) -> OpenInterestCursor<'_> {
-        let skipped = self
-            .readings
-            .partition_point(|reading| reading.timestamp < start.back(oldest));
+        let readings = self.readings.rows();
+        let skipped = readings.partition_point(|reading| reading.timestamp < start.back(oldest));
         OpenInterestCursor {
-            rest: self.readings.get(skipped..).unwrap_or_default(),
+            rest: readings.within(skipped..readings.len()).iter().peekable(),
             latest: vec![None; self.venues.len()],
             summed: vec![None; self.venues.len()],
             is_broken: vec![false; self.venues.len()],
@@ -285,7 +337,7 @@ impl FreshReadings<'_> {
 
 /// Sums open interest at ascending instants.
 pub struct OpenInterestCursor<'a> {
-    rest: &'a [Reading],
+    rest: Peekable<RowIter<'a, Reading>>,
     /// Time and value of the last reading per exchange.
     latest: Vec<Option<(Millis, f64)>>,
     /// Open interest of each exchange at the last call of [`OpenInterestCursor::regroup`], if it was fresh.
@@ -297,18 +349,15 @@ pub struct OpenInterestCursor<'a> {
 impl OpenInterestCursor<'_> {
     /// Advances the cursor past all readings up to `instant`.
     fn advance(&mut self, instant: Millis) {
-        while let Some((reading, rest)) = self.rest.split_first()
-            && reading.timestamp <= instant
-        {
-            if let Some(latest) = self.latest.get_mut(reading.venue) {
+        while let Some(reading) = self.rest.next_if(|reading| reading.timestamp <= instant) {
+            if let Some(latest) = self.latest.get_mut(reading.venue as usize) {
                 *latest = Some((reading.timestamp, reading.open_interest));
             }
             if reading.is_break
-                && let Some(is_broken) = self.is_broken.get_mut(reading.venue)
+                && let Some(is_broken) = self.is_broken.get_mut(reading.venue as usize)
             {
                 *is_broken = true;
             }
-            self.rest = rest;
         }
     }
 
@@ -395,78 +444,114 @@ impl OpenInterestCursor<'_> {
     }
 }
 
-/// Sorts open interest readings per coin.
-pub fn open_interest_by_coin(
-    rows: Vec<ObservedOpenInterest>,
-) -> Result<BTreeMap<String, OpenInterestSeries>, TableFault> {
-    let mut by_coin: BTreeMap<String, Vec<(usize, ObservedOpenInterest)>> = BTreeMap::new();
-    let mut names = ReadNames::default();
-    for (row, reading) in rows.into_iter().enumerate() {
-        let reading = TableRow::of_open_interest(row).reading(reading, &mut names)?;
-        if let Some(readings) = by_coin.get_mut(&reading.symbol) {
-            readings.push((row, reading));
-        } else {
-            by_coin.insert(reading.symbol.clone(), vec![(row, reading)]);
-        }
-    }
-    by_coin
-        .into_iter()
-        .map(|(coin, rows)| {
-            let readings = summable(&coin, rows)?;
-            Ok((coin, readings))
-        })
-        .collect()
+/// Open interest readings per coin.
+#[derive(Default)]
+pub struct ReadingsByCoin {
+    names: ReadNames,
+    coins: BTreeMap<String, CoinReadings>,
+    rows: usize,
 }
 
-fn summable(
-    coin: &str,
-    mut rows: Vec<(usize, ObservedOpenInterest)>,
-) -> Result<OpenInterestSeries, TableFault> {
-    let total = rows.iter().find(|(_, reading)| reading.exchange.is_none());
-    let venue = rows.iter().find(|(_, reading)| reading.exchange.is_some());
-    if let (Some((total, _)), Some((venue, _))) = (total, venue) {
-        return Err(TableRow::of_open_interest(*total).fault(
-            "exchange",
-            format!(
-                "{coin} has readings with an exchange (row {venue}) and without one; they would be counted twice"
-            ),
-        ));
+/// The readings of a coin, with their table rows.
+#[derive(Default)]
+struct CoinReadings {
+    /// The exchanges, numbered in the order of the table.
+    venues: BTreeMap<Option<String>, u32>,
+    readings: Vec<(usize, Reading)>,
+}
+
+impl ReadingsByCoin {
+    /// Adds the next row of the table.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault`] for an invalid name or number.
+    pub fn push(&mut self, reading: ObservedOpenInterest) -> Result<(), TableFault> {
+        let row = self.rows;
+        self.rows += 1;
+        let given = TableRow::of_open_interest(row).reading(reading, &mut self.names)?;
+        let coin = match self.coins.get_mut(&given.symbol) {
+            Some(coin) => coin,
+            None => self.coins.entry(given.symbol).or_default(),
+        };
+        let next = u32::try_from(coin.venues.len()).unwrap_or(u32::MAX);
+        let reading = Reading {
+            timestamp: given.timestamp,
+            venue: *coin.venues.entry(given.exchange).or_insert(next),
+            open_interest: given.open_interest,
+            is_break: false,
+        };
+        coin.readings.push((row, reading));
+        Ok(())
     }
-    rows.sort_by(|(_, a), (_, b)| (a.timestamp, &a.exchange).cmp(&(b.timestamp, &b.exchange)));
-    for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
-        if earlier.timestamp == later.timestamp && earlier.exchange == later.exchange {
-            return Err(TableRow::of_open_interest(*row).fault(
-                "timestamp",
+
+    /// The readings of each coin in order of time.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault`] for duplicate readings, and for a coin with readings both with and without an exchange.
+    pub fn series(self) -> Result<BTreeMap<String, OpenInterestSeries>, TableFault> {
+        self.coins
+            .into_iter()
+            .map(|(coin, readings)| {
+                let readings = readings.summable(&coin)?;
+                Ok((coin, readings))
+            })
+            .collect()
+    }
+}
+
+impl CoinReadings {
+    fn summable(self, coin: &str) -> Result<OpenInterestSeries, TableFault> {
+        let Self {
+            venues,
+            readings: mut rows,
+        } = self;
+        let number = venues.get(&None).copied();
+        let is_total = |(_, reading): &&(usize, Reading)| Some(reading.venue) == number;
+        let total = rows.iter().find(is_total);
+        let venue = rows.iter().find(|row| !is_total(row));
+        if let (Some((total, _)), Some((venue, _))) = (total, venue) {
+            return Err(TableRow::of_open_interest(*total).fault(
+                "exchange",
                 format!(
-                    "{coin} has a reading{} at {} already, in row {earlier_row}",
-                    later
-                        .exchange
-                        .as_ref()
-                        .map(|exchange| format!(" of {exchange}"))
-                        .unwrap_or_default(),
-                    later.timestamp
+                    "{coin} has readings with an exchange (row {venue}) and without one; they would be counted twice"
                 ),
             ));
         }
+        // Exchanges of a sum are in the order of their names.
+        let mut ranks = vec![0; venues.len()];
+        for (rank, number) in (0..).zip(venues.values()) {
+            if let Some(known) = ranks.get_mut(*number as usize) {
+                *known = rank;
+            }
+        }
+        let venues: Vec<Option<String>> = venues.into_keys().collect();
+        for (_, reading) in &mut rows {
+            let rank = ranks.get(reading.venue as usize);
+            reading.venue = rank.copied().unwrap_or_default();
+        }
+        rows.sort_by_key(|(_, reading)| (reading.timestamp, reading.venue));
+        for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
+            if earlier.timestamp == later.timestamp && earlier.venue == later.venue {
+                let exchange = venues.get(later.venue as usize).cloned().flatten();
+                return Err(TableRow::of_open_interest(*row).fault(
+                    "timestamp",
+                    format!(
+                        "{coin} has a reading{} at {} already, in row {earlier_row}",
+                        exchange
+                            .map(|exchange| format!(" of {exchange}"))
+                            .unwrap_or_default(),
+                        later.timestamp
+                    ),
+                ));
+            }
+        }
+        let readings: Vec<Reading> = rows.into_iter().map(|(_, reading)| reading).collect();
+        Ok(OpenInterestSeries {
+            venues,
+            readings: readings.into(),
+            ..OpenInterestSeries::default()
+        })
     }
-    let mut venues: BTreeMap<Option<String>, usize> = BTreeMap::new();
-    for (_, reading) in &rows {
-        venues.entry(reading.exchange.clone()).or_default();
-    }
-    for (place, venue) in venues.values_mut().enumerate() {
-        *venue = place;
-    }
-    Ok(OpenInterestSeries {
-        readings: rows
-            .iter()
-            .map(|(_, reading)| Reading {
-                timestamp: reading.timestamp,
-                venue: venues.get(&reading.exchange).copied().unwrap_or_default(),
-                open_interest: reading.open_interest,
-                is_break: false,
-            })
-            .collect(),
-        venues: venues.into_keys().collect(),
-        ..OpenInterestSeries::default()
-    })
 }

@@ -71,17 +71,25 @@ pub fn in_base_units(
     if readings.is_empty() {
         return Ok(Vec::new());
     }
-    in_base_units_of(readings, unit, &bars_by_coin(bars)?)
+    let mut made = Vec::with_capacity(readings.len());
+    in_base_units_of(readings, unit, &bars_by_coin(bars)?, |reading| {
+        made.push(reading);
+        Ok(())
+    })?;
+    Ok(made)
 }
 
-/// As [`in_base_units`], with bars that are sorted already.
+/// As [`in_base_units`], with bars that are sorted already. Passes each converted reading to `take`.
 pub fn in_base_units_of(
-    readings: Vec<ObservedOpenInterest>,
+    readings: impl IntoIterator<Item = ObservedOpenInterest>,
     unit: OpenInterestUnit,
     bars: &BTreeMap<String, Vec<Bar>>,
-) -> Result<Vec<ObservedOpenInterest>, TableFault> {
-    let made = converted(readings, unit, bars, &mut |(fault, _)| Err(fault))?;
-    Ok(made.into_iter().flatten().collect())
+    mut take: impl FnMut(ObservedOpenInterest) -> Result<(), TableFault>,
+) -> Result<(), TableFault> {
+    converted(readings, unit, bars, &mut |_, made| match made {
+        Ok(reading) => take(reading),
+        Err((fault, _)) => Err(fault),
+    })
 }
 
 /// Converts or checks readings as [`in_base_units`] does, with one result per reading.
@@ -98,31 +106,36 @@ pub fn each_in_base_units(
         return Ok(Vec::new());
     }
     let bars = bars_by_coin(bars)?;
-    let mut refused: BTreeMap<usize, NotInCoins> = BTreeMap::new();
-    let made = converted(readings, unit, &bars, &mut |(fault, of_kind)| {
-        refused.insert(fault.row, of_kind(fault.message));
+    let mut each = Vec::with_capacity(readings.len());
+    converted(readings, unit, &bars, &mut |row, made| {
+        let made = made.map_err(|(fault, of_kind)| of_kind(fault.message));
+        match each.get_mut(row) {
+            Some(converted) => *converted = made,
+            None => each.push(made),
+        }
         Ok(())
     })?;
-    let each = made.into_iter().enumerate();
-    let each = each.filter_map(|(row, made)| match refused.remove(&row) {
-        Some(why) => Some(Err(why)),
-        None => made.map(Ok),
-    });
-    Ok(each.collect())
+    Ok(each)
 }
 
 /// A fault of a reading, and the [`NotInCoins`] variant for it.
 type RefusedReading = (TableFault, fn(String) -> NotInCoins);
 
-/// Converts readings, and passes faulty ones to `refuse`.
+/// The row of a reading, and its conversion.
+type ConvertedReading<'a> = &'a mut dyn FnMut(
+    usize,
+    Result<ObservedOpenInterest, RefusedReading>,
+) -> Result<(), TableFault>;
+
+/// Converts readings, and passes each to `take`, in order of rows. Afterwards passes those that are implausible again.
 ///
-/// If `refuse` returns an error, the conversion stops. Otherwise the reading becomes `None`.
+/// If `take` returns an error, the conversion stops.
 fn converted(
-    readings: Vec<ObservedOpenInterest>,
+    readings: impl IntoIterator<Item = ObservedOpenInterest>,
     unit: OpenInterestUnit,
     bars: &BTreeMap<String, Vec<Bar>>,
-    refuse: &mut dyn FnMut(RefusedReading) -> Result<(), TableFault>,
-) -> Result<Vec<Option<ObservedOpenInterest>>, TableFault> {
+    take: ConvertedReading<'_>,
+) -> Result<(), TableFault> {
     let markets: BTreeMap<String, CoinMarket<'_>> = bars
         .iter()
         .map(|(coin, bars)| (coin.clone(), CoinMarket::of(bars)))
@@ -130,7 +143,6 @@ fn converted(
     let mut names = ReadNames::default();
     let mut priced: BTreeMap<String, BTreeMap<Option<String>, Vec<PricedReading>>> =
         BTreeMap::new();
-    let mut made = Vec::with_capacity(readings.len());
     for (row, reading) in readings.into_iter().enumerate() {
         let given = reading.open_interest;
         match in_base(row, reading, unit, &markets, &mut names) {
@@ -150,22 +162,19 @@ fn converted(
                         venues.insert(reading.exchange.clone(), vec![priced_reading]);
                     }
                 }
-                made.push(Some(reading));
+                take(row, Ok(reading))?;
             }
-            Err(refused) => {
-                refuse(refused)?;
-                made.push(None);
-            }
+            Err(refused) => take(row, Err(refused))?,
         }
     }
     for (coin, venues) in priced {
         if let Some(market) = markets.get(&coin) {
             market.judge(&coin, unit, venues, &mut |fault| {
-                refuse((fault, NotInCoins::Implausible))
+                take(fault.row, Err((fault, NotInCoins::Implausible)))
             })?;
         }
     }
-    Ok(made)
+    Ok(())
 }
 
 /// Converts one reading to base units, and returns its price if known.

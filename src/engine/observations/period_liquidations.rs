@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::engine::TableFault;
+use crate::engine::observations::row_store::RowSlice;
 use crate::engine::observations::table_checks::{ReadNames, TableRow, shown};
 use crate::model::{Bar, Millis, ObservedLiquidations};
 
@@ -38,7 +39,12 @@ impl PeriodLiquidations {
     ///
     /// [`TableFault`] for the first implausible period; for the largest period if only the sum over all periods is
     /// implausible.
-    pub fn check(&self, coin: &str, places: &[usize], bars: &[Bar]) -> Result<(), TableFault> {
+    pub fn check(
+        &self,
+        coin: &str,
+        places: &[usize],
+        bars: RowSlice<'_, Bar>,
+    ) -> Result<(), TableFault> {
         let mut bars = bars.iter().peekable();
         let (mut liquidated, mut traded, mut volume) = (0.0, 0.0, 0.0);
         let mut largest: Option<(usize, [f64; 2])> = None;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::engine::EngineError;
+use crate::engine::observations::row_store::RowSlice;
 use crate::model::{Bar, Millis, PeriodLength, RunningBar, TimeRange};
 
 /// Resamples sorted `bars` to periods of `size`.
@@ -14,30 +15,32 @@ use crate::model::{Bar, Millis, PeriodLength, RunningBar, TimeRange};
 /// # Errors
 ///
 /// [`EngineError::NoSuchLength`] if all source bars are ignored.
-pub fn resize(
+pub fn resize<'a>(
     coin: &str,
-    bars: &[Bar],
+    bars: impl Into<RowSlice<'a, Bar>>,
     size: PeriodLength,
     range: TimeRange,
 ) -> Result<Vec<Bar>, EngineError> {
-    let Some(reach) = bars.last().map(Bar::close_time) else {
+    let bars = bars.into();
+    let Some(reach) = bars.last().map(|bar| bar.close_time()) else {
         return Ok(Vec::new());
     };
     let open = |bar: &Bar| size.open(bar.open_time);
     let close = |bar: &Bar| size.close(bar.open_time);
     let fits = |bar: &Bar| size.is_made_of(bar.interval) && bar.close_time() <= close(bar);
-    if !bars.iter().any(fits) {
+    if !bars.iter().any(|bar| fits(&bar)) {
         let lengths = bars.iter().map(|bar| bar.interval).collect();
         return Err(no_such_length(coin, size, &lengths));
     }
     let end = range.end.min(reach);
     // The range applies to the resampled bar, so that a returned bar has all of its source bars.
-    let wanted = |bar: &Bar| open(bar) >= range.start && close(bar) <= end;
+    let wanted = bars.partition_point(|bar| open(bar) < range.start)
+        ..bars.partition_point(|bar| close(bar) <= end);
     let mut periods: Vec<Bar> = Vec::new();
-    for bar in bars.iter().filter(|bar| fits(bar) && wanted(bar)) {
+    for bar in bars.within(wanted).iter().filter(fits) {
         match periods.last_mut() {
-            Some(last) if last.open_time == open(bar) => extend(last, bar),
-            _ => periods.push(begun(bar, open(bar), close(bar))),
+            Some(last) if last.open_time == open(&bar) => extend(last, &bar),
+            _ => periods.push(begun(&bar, open(&bar), close(&bar))),
         }
     }
     Ok(periods)

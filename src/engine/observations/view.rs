@@ -271,7 +271,12 @@ impl<'a> View<'a> {
     pub fn unknown(self, coin: &str) -> EngineError {
         let closed = |bar: &Bar| bar.close_time() <= self.now;
         let mut known = self.observations.coins();
-        known.retain(|coin| self.observations.bars(coin).first().is_some_and(closed));
+        known.retain(|coin| {
+            self.observations
+                .bars(coin)
+                .first()
+                .is_some_and(|bar| closed(&bar))
+        });
         EngineError::UnknownCoin {
             coin: coin.to_owned(),
             now: self.now,
@@ -281,9 +286,10 @@ impl<'a> View<'a> {
 
     /// Returns the same view as of the close of the last bar of a coin.
     pub fn at_last_bar(self, coin: &str) -> Self {
-        let last = self.history(coin).and_then(|history| history.bars.last());
+        let history = self.history(coin);
+        let last = history.and_then(|history| history.bars.rows().last());
         Self {
-            now: last.map_or(self.now, Bar::close_time),
+            now: last.map_or(self.now, |bar| bar.close_time()),
             ..self
         }
     }
@@ -292,10 +298,9 @@ impl<'a> View<'a> {
     pub fn last_close(self, coin: &str) -> Option<Millis> {
         let history = self.history(coin)?;
         let inputs = history.judged_at(self.now);
-        let closed = inputs
-            .bars
-            .partition_point(|bar| bar.close_time() <= self.now);
-        Some(inputs.bars.get(closed.checked_sub(1)?)?.close_time())
+        let bars = inputs.bars.rows();
+        let closed = bars.partition_point(|bar| bar.close_time() <= self.now);
+        Some(bars.get(closed.checked_sub(1)?)?.close_time())
     }
 
     /// The default model of an estimate: expected if it is fitted, exposure otherwise.

@@ -20,7 +20,7 @@ use crate::model::{
 };
 use crate::python::error;
 use crate::python::ingest::raw::observed_unjudged;
-use crate::tables::{AHEAD, TOO_LATE};
+use crate::tables::{AHEAD, TOO_LATE, observed_bars, observed_interest};
 
 /// Writes tables into an archive.
 #[pyclass(frozen, module = "liqdata._core")]
@@ -165,14 +165,16 @@ impl ArchiveWriter {
         exchange: &str,
     ) -> PyResult<()> {
         let tables = observed_unjudged(orders, bars, open_interest)?;
-        let (orders, bars, open_interest) = (tables.orders, tables.bars, tables.open_interest);
-        let unit = if tables.in_usd {
+        let orders = tables.orders;
+        let unit = if tables.open_interest.in_usd {
             OpenInterestUnit::Usd
         } else {
             OpenInterestUnit::Base
         };
+        let bars: Vec<ObservedBar> = observed_bars(tables.bars).collect();
         let open_interest = py
             .detach(|| {
+                let open_interest = observed_interest(tables.open_interest).collect();
                 let known = bars.iter().map(|bar| ObservedBar {
                     interval: Some(bar.length().unwrap_or(Millis::MINUTE)),
                     ..bar.clone()

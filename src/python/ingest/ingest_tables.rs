@@ -303,7 +303,7 @@ fn in_coins(py: Python<'_>, path: &Path, judged: &mut JudgedTables) -> PyResult<
         OpenInterestUnit::Base
     };
     let column = unit.column();
-    let readings = observed_interest(&judged.open_interest.columns);
+    let readings = observed_interest(&judged.open_interest.columns).collect();
     let prices = one_series(&judged.bars.columns);
     let made: Vec<Result<f64, NotInCoins>> = if prices.is_empty() {
         let made = ArchivePrices::new(path.to_owned()).priced(py, readings, unit)?;
@@ -341,7 +341,7 @@ fn in_coins(py: Python<'_>, path: &Path, judged: &mut JudgedTables) -> PyResult<
 /// Selects one series of bars for each coin: the exchange and length with the most bars. Among equals, the first
 /// exchange by name counts.
 fn one_series(bars: &BarColumns) -> Vec<ObservedBar> {
-    let observed = observed_bars(bars).into_iter().enumerate();
+    let observed = observed_bars(bars).enumerate();
     let bars: Vec<(&str, ObservedBar)> = observed
         .map(|(row, bar)| (bars.exchange.get(row).unwrap_or_default(), bar))
         .collect();

@@ -22,8 +22,8 @@ use crate::python::runtime::signals::look_around;
 use crate::tables::{
     CellSource, ColumnFault, ContractSizes, Defaults, InputCell, InputCells, ObservedMarket,
     QuoteRates, RawTable, ReadRows, RowFault, TableKind, WIDE, column_of, exact_cell, first,
-    observed_bars, observed_interest, observed_orders, read_bars, read_contract_sizes,
-    read_interest, read_orders, read_rates, settle,
+    observed_orders, read_bars, read_contract_sizes, read_interest, read_orders, read_rates,
+    settle,
 };
 
 /// The allowed kinds of table, for error messages.
@@ -404,9 +404,8 @@ pub(crate) fn observed_unjudged(
     let readings = rows(py, kind, read)?;
     Ok(ObservedMarket {
         orders: observed_orders(&orders),
-        bars: observed_bars(&bars),
-        open_interest: observed_interest(&readings),
-        in_usd: readings.in_usd,
+        bars,
+        open_interest: readings,
         liquidations: Vec::new(),
     })
 }

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::archive::Filter;
 use crate::contract;
 use crate::engine;
-use crate::model::{MapRange, Millis, Position, TimeRange, Vocabulary};
+use crate::model::{MapRange, Millis, ObservedBar, Position, TimeRange, Vocabulary};
 use crate::python::calls::call::compute;
 use crate::python::calls::question;
 use crate::python::calls::question::{AskedQuestion, UnconvertedReply};
@@ -29,6 +29,7 @@ use crate::python::sources::order_walk::History;
 use crate::simulate::Habits;
 use crate::tables::{
     MarketTableFault, ObservedMarket, RawMarketTables, RawTable, TableKind, TableOptions, observe,
+    observed_bars, observed_interest,
 };
 use crate::{market, simulate};
 
@@ -140,10 +141,12 @@ fn observations(
         orders,
         bars,
         open_interest,
-        in_usd,
         liquidations,
     } = observed;
-    let made = engine::Observations::in_unit(orders, bars, open_interest, unit_of(in_usd), now)?;
+    let unit = unit_of(open_interest.in_usd);
+    // Each table is dropped once it has been read.
+    let (bars, readings) = (observed_bars(bars), observed_interest(open_interest));
+    let made = engine::Observations::in_unit(orders, bars, readings, unit, now)?;
     made.with_liquidations(liquidations)
 }
 
@@ -370,9 +373,10 @@ impl Market {
             .ok_or_else(|| PyRuntimeError::new_err("this market does not grow"))?;
         // These rows are not validated here, because the caller has collected and validated them.
         let observed = observed_unjudged(orders, bars, open_interest)?;
-        let (orders, bars, open_interest) =
-            (observed.orders, observed.bars, observed.open_interest);
-        let unit = unit_of(observed.in_usd);
+        let unit = unit_of(observed.open_interest.in_usd);
+        let bars: Vec<ObservedBar> = observed_bars(&observed.bars).collect();
+        let open_interest: Vec<_> = observed_interest(&observed.open_interest).collect();
+        let orders = observed.orders;
         // Converting open interest in USD needs prices, possibly those of earlier bars.
         let mut known = Vec::new();
         if !open_interest.is_empty() {

@@ -205,9 +205,10 @@ impl Judge<'_> {
         }
         let (high, low) = (bars.high.f64(row), bars.low.f64(row));
         let prices = [bars.open.f64(row), bars.close.f64(row)];
-        let [open_shown, high_shown, low_shown, close_shown] =
-            [&bars.open, &bars.high, &bars.low, &bars.close].map(|amounts| shown(amounts, row));
+        let texts =
+            || [&bars.open, &bars.high, &bars.low, &bars.close].map(|amounts| shown(amounts, row));
         if low > high || prices.iter().any(|price| *price > high) {
+            let [open_shown, high_shown, low_shown, close_shown] = texts();
             let others = format!("open {open_shown}, low {low_shown}, close {close_shown}");
             let reason = "below another price of the bar";
             return Some((
@@ -217,6 +218,7 @@ impl Judge<'_> {
             ));
         }
         if prices.iter().any(|price| *price < low) {
+            let [open_shown, _, low_shown, close_shown] = texts();
             let others = format!("open {open_shown}, close {close_shown}");
             let reason = "above another price of the bar";
             return Some(("low", reason.to_owned(), format!("{low_shown} ({others})")));
