@@ -363,7 +363,7 @@ impl<'a> ReplayWindow<'a> {
     pub fn range_since(&self, start: Millis, end: Millis) -> Option<[f64; 2]> {
         let bars = self.all_bars();
         let first = bars.partition_point(|bar| bar.open_time < start);
-        let bars = bars.get(first..).unwrap_or_default().iter();
+        let bars = bars.within(first..bars.len()).iter();
         bars.take_while(|bar| bar.close_time() <= end)
             .map(|bar| [bar.low, bar.high])
             .reduce(|[low, high], bar| [low.min(bar[0]), high.max(bar[1])])
