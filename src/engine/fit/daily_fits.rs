@@ -16,7 +16,7 @@ use crate::engine::fit::gamma_poisson::{TermRows, TermWeights};
 use crate::engine::fit::interval;
 use crate::engine::fit::interval::PastRatios;
 use crate::engine::fit::outlier_cap;
-use crate::engine::observations::durations::days;
+use crate::engine::observations::bar_intervals::days;
 use crate::model::Millis;
 
 /// Half-life of the weight of a period in the fit of the tier shares, in days.

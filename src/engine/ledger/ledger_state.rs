@@ -2,8 +2,8 @@
 
 use chrono::{Datelike, TimeZone, Utc};
 
+use crate::engine::observations::bar_intervals::days;
 use crate::engine::observations::coin_history::DerivedBar;
-use crate::engine::observations::durations::days;
 use crate::engine::{Ledger, Step};
 use crate::model::{Bar, Millis};
 

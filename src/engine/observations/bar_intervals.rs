@@ -6,6 +6,15 @@ use crate::engine::TableFault;
 use crate::engine::observations::table_checks::{ReadNames, TableRow};
 use crate::model::{Bar, Millis, ObservedBar};
 
+/// Converts milliseconds to days.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a length in milliseconds below 2^53 is exact, and longer ones are nearest"
+)]
+pub fn days(millis: i64) -> f64 {
+    millis as f64 / Millis::DAY as f64
+}
+
 /// The length of a bar that states none. A stated length is above zero.
 const UNKNOWN: i64 = 0;
 

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use crate::engine::Ring;
 use crate::engine::coverage::feed_coverage::FeedCoverage;
+use crate::engine::observations::bar_intervals::days;
 use crate::engine::observations::bar_sources::{BarCounts, BarSources};
-use crate::engine::observations::durations::days;
 use crate::engine::observations::excursions::{Excursions, without};
 use crate::engine::observations::open_interest_series::OpenInterestSeries;
 use crate::engine::observations::period_liquidations::PeriodLiquidations;

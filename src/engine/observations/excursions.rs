@@ -13,7 +13,7 @@
 //!
 //! docs/dev/experiments.md has the bounds, and the recorded data from which they were chosen.
 
-use crate::engine::observations::durations::days;
+use crate::engine::observations::bar_intervals::days;
 use crate::engine::observations::row_store::RowSlice;
 use crate::model::{Bar, Millis};
 

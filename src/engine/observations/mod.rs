@@ -3,7 +3,6 @@
 pub(super) mod bar_intervals;
 pub(super) mod bar_sources;
 pub(super) mod coin_history;
-pub(super) mod durations;
 pub(super) mod excursions;
 pub(super) mod known_positions;
 pub(super) mod known_rows;

@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::TableFault;
-use crate::engine::observations::bar_intervals::bars_by_coin;
-use crate::engine::observations::durations::days;
+use crate::engine::observations::bar_intervals::{bars_by_coin, days};
 use crate::engine::observations::excursions::Excursions;
 use crate::engine::observations::table_checks::{ReadNames, TableRow, shown};
 use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest};
