@@ -113,8 +113,11 @@ async fn each_liquidation_with_a_watched_maker_is_stored_once_with_the_estimated
     collecting
         .until_of("hyperliquid", "the makers are watched again", is_live)
         .await;
-    let last = order("0x6", &[(108, "0xmaker12", "1"), (109, other, "1")], true);
-    venue.takes(&last);
+    venue.takes(&order(
+        "0x6",
+        &[(108, "0xmaker12", "1"), (109, other, "1")],
+        true,
+    ));
     collecting.until_stored(5).await;
     collecting.stop().await;
     assert_eq!(venue.strange(), Vec::<String>::new());
