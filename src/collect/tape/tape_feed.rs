@@ -105,12 +105,11 @@ impl TapeFeed {
 
     /// Opens a connection and subscribes to the trades. Returns it with the number of coins.
     async fn connect(&self) -> Result<(AccountSocket, usize), String> {
-        let coins = match &self.coins {
-            Some(coins) => self.client.native_names(coins).await?,
-            None => {
-                let listed = self.client.listed_coins().await?;
-                listed.into_iter().map(|coin| coin.native).collect()
-            }
+        let coins = if let Some(coins) = &self.coins {
+            self.client.native_names(coins).await?
+        } else {
+            let listed = self.client.listed_coins().await?;
+            listed.into_iter().map(|coin| coin.native).collect()
         };
         if coins.is_empty() {
             return Err("the exchange lists none of the coins".to_owned());
