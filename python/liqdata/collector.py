@@ -251,7 +251,9 @@ def collect(
         The folder of the archive, created if missing. Only one collector can write to an archive at a time; any number
         of markets and processes may read it.
     exchanges : str or sequence of str, optional
-        Exchanges by name, such as ``["binance", "bybit"]``; all by default.
+        Exchanges by name, such as ``["binance", "bybit"]``; all but ``"hyperliquid"`` by default. The liquidations of
+        Hyperliquid are found by watching its ten most active makers, so they are ``sampled``; the coverage says which
+        share is found (``docs/reference/feeds.md``). It has no past liquidations for ``once``.
     coins : str or sequence of str, optional
         Store only these coins, such as ``["BTC", "ETH"]``. By default orders of all coins, and bars and open interest
         of the coins in ``settings``.
@@ -301,7 +303,7 @@ def collect(
         core = _core.Collector(place, *names, text, once, json=is_json, positions=positions)
     except BadQuery as error:
         if error.parameter != "symbols":  # the name on the command line
-            raise with_hyperliquid_hint(error, names[0], "positions=True") from None
+            raise
         raise BadQuery(str(error).replace("symbols", "coins", 1), parameter="coins") from None
     return Collector(core, place, once=once)
 
@@ -355,28 +357,6 @@ def unreachable(status: CollectorStatus) -> str | None:
     ]
     others = f" ({len(exchanges) - 1} others)" if len(exchanges) > 1 else ""
     return f"no exchange is reachable: {min(why, key=len)}{others}"
-
-
-def with_hyperliquid_hint(error: BadQuery, exchanges: Iterable[str], positions: str) -> BadQuery:
-    """Extend an error about Hyperliquid, which publishes positions but no liquidations.
-
-    Parameters
-    ----------
-    error : BadQuery
-        The error.
-    exchanges : iterable of str
-        The requested exchanges.
-    positions : str
-        The option that requests positions, as the caller spells it.
-
-    Returns
-    -------
-    BadQuery
-    """
-    if error.parameter != "exchanges" or not any(name.strip().lower() == "hyperliquid" for name in exchanges):
-        return error
-    msg = f"{error}; Hyperliquid publishes no liquidations, but positions: {positions} collects those"
-    return BadQuery(msg, parameter="exchanges")
 
 
 def _names(given: object, parameter: str) -> list[str]:

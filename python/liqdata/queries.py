@@ -1593,7 +1593,8 @@ class Queries(Generic[Amount]):
             orders because their unit is in doubt) and ``unjudged`` (without a reference price to check their unit);
             ``holes`` in sequence numbers, and ``numbered`` orders that were checked for holes; ``clock_ahead`` (ms by
             which the collector's clock was ahead of the exchange's); ``compared_usd`` and ``exchange_usd`` (stored USD
-            and the exchange's own total, for the same hours and contracts). The last columns count the rows in the
+            and the exchange's own total, for the same hours and contracts; of Hyperliquid, the estimated total of its
+            liquidations). The last columns count the rows in the
             window that estimates leave out as outliers: ``open_interest_outliers``, and ``bar_outliers`` of the
             exchange that provides the price; they are ``None`` in ``meta["coverage"]`` of other answers and for other
             windows than those of up to 24 hours. A topic

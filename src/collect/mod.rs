@@ -8,7 +8,7 @@
 //! - `venue_context`: what all tasks of one exchange share; `rest_client`: its requests.
 //! - `intake` decodes frames, and deduplicates, checks and delivers rows.
 //! - `connection` receives frames; `market_lists` reads the markets; `backfill` requests missing data; `positions`
-//!   polls single accounts.
+//!   polls single accounts; `tape` finds liquidations by watching makers.
 //! - `quality` checks an exchange as a whole; `health` watches exchanges; `rebuild` replays recorded frames.
 //! - `import` reads files and tables of historical data.
 //!
@@ -40,6 +40,7 @@ mod settings;
 mod state_file;
 mod status;
 mod supervisor;
+mod tape;
 mod venue_context;
 mod venue_runner;
 mod venue_tasks;

@@ -27,6 +27,8 @@ use crate::collect::settings::coin_selection::coins_of;
 use crate::collect::settings::plan::{CollectError, CollectPlan};
 use crate::collect::settings::settings::Settings;
 use crate::collect::status::status::{Status, VenueState};
+use crate::collect::status::status_board::StatusBoard;
+use crate::collect::tape::tape_feed::TapeFeed;
 use crate::collect::venue_context::VenueContext;
 use crate::collect::venue_runner::run_venue;
 use crate::collect::venue_tasks::VenueTasks;
@@ -44,6 +46,8 @@ pub struct Supervisor {
     delivery: Delivery,
     /// Present if positions are polled.
     poller: Option<Arc<PositionPoller>>,
+    /// Present if liquidations are found by watching makers.
+    tape: Option<Arc<TapeFeed>>,
     stop: watch::Sender<bool>,
     tasks: Mutex<Tasks>,
 }
@@ -139,19 +143,25 @@ impl Supervisor {
             let watch = unlisted_coins::watch(venues.clone(), history_coins.clone());
             tasks.common.spawn(watch);
         }
-        let mut poller = None;
-        if plan.positions && !plan.once {
-            let (http, delivery) = (http.clone(), delivery.clone());
+        let (mut poller, mut tape) = (None, None);
+        if (plan.positions || plan.has_tape()) && !plan.once {
+            let (http, coins) = (http.clone(), selected.clone());
             let positions =
-                PositionPoller::new(&settings, http, &clock, delivery, selected.clone());
+                PositionPoller::new(&settings, http, &clock, delivery.clone(), coins.clone());
             let positions = Arc::new(positions);
-            positions.load_accounts(archive)?;
-            tasks
-                .venues
-                .spawn(Arc::clone(&positions).run(stopped.clone()));
-            let discovery = discovery::run(Arc::clone(&positions), history_coins, stopped.clone());
-            tasks.venues.spawn(discovery);
-            poller = Some(positions);
+            if plan.has_tape() {
+                let feed = Arc::new(TapeFeed::new(&positions, delivery.clone(), coins));
+                tasks.venues.spawn(Arc::clone(&feed).run(stopped.clone()));
+                tape = Some(feed);
+            }
+            if plan.positions {
+                positions.load_accounts(archive)?;
+                let polling = Arc::clone(&positions).run(stopped.clone());
+                tasks.venues.spawn(polling);
+                let discovery = discovery::run(Arc::clone(&positions), history_coins, stopped);
+                tasks.venues.spawn(discovery);
+                poller = Some(positions);
+            }
         }
         if !plan.once {
             // In a test environment nothing reads the status, so the coverage is not computed.
@@ -159,13 +169,19 @@ impl Supervisor {
                 tasks.common.spawn(disk::watch(archive.to_owned()));
                 tasks.common.spawn(coverage::watch(
                     venues.clone(),
+                    tape.clone(),
                     archive.to_owned(),
                     Arc::clone(&settings),
                     Arc::clone(&clock),
                 ));
             }
-            let watch =
-                staleness::watch(venues.clone(), poller.clone(), settings, Arc::clone(&clock));
+            let watch = staleness::watch(
+                venues.clone(),
+                poller.clone(),
+                tape.clone(),
+                settings,
+                Arc::clone(&clock),
+            );
             tasks.common.spawn(watch);
         }
         let ticking = Arc::clone(&clock);
@@ -176,6 +192,7 @@ impl Supervisor {
             venues,
             delivery,
             poller,
+            tape,
             stop,
             tasks: Mutex::new(tasks),
         })
@@ -194,11 +211,7 @@ impl Supervisor {
         Status {
             at: now,
             since: self.since,
-            venues: self
-                .venues
-                .iter()
-                .map(|one| one.context.board.status(now))
-                .collect(),
+            venues: self.boards().map(|board| board.status(now)).collect(),
             orders: count(&self.delivery.counts.orders),
             bars: count(&self.delivery.counts.bars),
             open_interest: count(&self.delivery.counts.open_interest),
@@ -218,9 +231,15 @@ impl Supervisor {
     /// Whether all exchanges have ended and no day is being compacted.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        let mut venues = self.venues.iter();
-        venues.all(|one| one.context.board.status(self.since).state == VenueState::Stopped)
+        let mut boards = self.boards();
+        boards.all(|board| board.status(self.since).state == VenueState::Stopped)
             && !self.delivery.is_rolling()
+    }
+
+    /// The status boards of all exchanges.
+    fn boards(&self) -> impl Iterator<Item = &StatusBoard> {
+        let venues = self.venues.iter().map(|one| &one.context.board);
+        venues.chain(self.tape.iter().map(|tape| &tape.board))
     }
 
     /// Closes the connections. Returns once all rows are durable, or after a time limit.

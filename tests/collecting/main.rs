@@ -36,5 +36,6 @@ mod rebuild;
 mod redundancy;
 mod sequence;
 mod serving;
+mod tape;
 mod trade_feeds;
 mod venue_faults;

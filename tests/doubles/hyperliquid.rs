@@ -1,6 +1,7 @@
-//! A double of Hyperliquid as far as it concerns accounts: trades that name both sides over a socket, and `info`.
+//! A double of Hyperliquid as far as it concerns accounts: trades that name both sides and fills of liquidations over a
+//! socket, and `info`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use futures_util::{SinkExt, StreamExt};
@@ -26,11 +27,36 @@ struct Inner {
     is_broken: bool,
     requests: Vec<(Instant, Value)>,
     subscribed: Vec<String>,
+    /// Trades so far, which a new subscription repeats.
+    trades: Vec<Value>,
+    /// Fills of each account so far, which a new subscription repeats.
+    fills: BTreeMap<String, Vec<Value>>,
+    /// The accounts with a subscription to their fills.
+    users: BTreeSet<String>,
     strange: Vec<String>,
 }
 
 /// Its host in memory, before `.invalid`.
 pub const HOST: &str = "hyperliquid";
+
+/// Maximum number of accounts with a subscription to their fills.
+const MOST_USERS: usize = 10;
+/// A message that closes all connections.
+const CLOSE: &str = "close";
+
+/// An order of a taker, as its trades and the fills of its makers show it.
+#[derive(Debug)]
+pub struct MarketOrder<'a> {
+    pub coin: &'a str,
+    pub taker: &'a str,
+    pub is_buy: bool,
+    pub hash: &'a str,
+    pub time: i64,
+    /// Id, maker and size of each trade.
+    pub trades: &'a [(u64, &'a str, &'a str)],
+    /// The liquidated account, and what the makers' fills are called.
+    pub liquidation: Option<(&'a str, &'a str)>,
+}
 
 /// The double; it ends where it is dropped.
 #[derive(Debug)]
@@ -138,6 +164,56 @@ impl Hyperliquid {
             .send(json!({"channel": "trades", "data": [row]}).to_string());
     }
 
+    /// Sends the trades of an order to every subscriber, and the fills of its makers.
+    pub fn takes(&self, order: &MarketOrder<'_>) {
+        let mut inner = self.inner.lock().unwrap();
+        let (taken, made) = if order.is_buy { ("B", "A") } else { ("A", "B") };
+        let mut rows = Vec::new();
+        for (id, maker, size) in order.trades {
+            let users = if order.is_buy {
+                [order.taker, maker]
+            } else {
+                [maker, order.taker]
+            };
+            rows.push(
+                json!({"coin": order.coin, "side": taken, "px": "100.0", "sz": size, "time": order.time,
+                "hash": order.hash, "tid": id, "users": users}),
+            );
+            let mut fill = json!({"coin": order.coin, "px": "100.0", "sz": size, "side": made, "time": order.time,
+                "startPosition": "0.0", "dir": "Open Long", "closedPnl": "0.0", "hash": order.hash, "oid": 1,
+                "crossed": false, "fee": "0.0", "tid": id});
+            if let Some((account, direction)) = order.liquidation {
+                fill["dir"] = json!(direction);
+                fill["liquidation"] =
+                    json!({"liquidatedUser": account, "markPx": "100.0", "method": "market"});
+            }
+            inner.adds_fill(maker, fill.clone());
+            let data = json!({"user": maker, "fills": [fill]});
+            let _ = self
+                .tape
+                .send(json!({"channel": "userFills", "data": data}).to_string());
+        }
+        inner.trades.extend(rows.iter().cloned());
+        let _ = self
+            .tape
+            .send(json!({"channel": "trades", "data": rows}).to_string());
+    }
+
+    /// Adds a past fill of an account, which only new subscriptions send.
+    pub fn filled(&self, account: &str, fill: Value) {
+        self.inner.lock().unwrap().adds_fill(account, fill);
+    }
+
+    /// Closes all connections.
+    pub fn closes(&self) {
+        let _ = self.tape.send(CLOSE.to_owned());
+    }
+
+    /// The accounts with a subscription to their fills.
+    pub fn users(&self) -> BTreeSet<String> {
+        self.inner.lock().unwrap().users.clone()
+    }
+
     /// The coins with a subscription to their trades.
     pub fn subscribed(&self) -> Vec<String> {
         self.inner.lock().unwrap().subscribed.clone()
@@ -171,6 +247,12 @@ impl Hyperliquid {
     }
 }
 
+impl Inner {
+    fn adds_fill(&mut self, account: &str, fill: Value) {
+        self.fills.entry(account.to_owned()).or_default().push(fill);
+    }
+}
+
 /// A position as `clearinghouseState` has it.
 pub fn position(coin: &str, size: &str, liquidation: Option<&str>, value: &str) -> Value {
     json!({"type": "oneWay", "position": {"coin": coin, "szi": size, "entryPx": "99.5",
@@ -201,15 +283,22 @@ async fn spoken(
         return;
     };
     let mut coins: Vec<String> = Vec::new();
+    let mut users: BTreeSet<String> = BTreeSet::new();
     loop {
         let said = tokio::select! {
             said = socket.next() => said,
             trade = tape.recv() => {
-                let Ok(trade) = trade else { return };
+                let closed = || inner.lock().unwrap().users.retain(|user| !users.contains(user));
+                let Some(trade) = trade.ok().filter(|text| text != CLOSE) else {
+                    return closed();
+                };
                 let frame: Value = serde_json::from_str(&trade).unwrap();
-                let coin = frame["data"][0]["coin"].as_str().unwrap().to_owned();
-                if coins.contains(&coin) && socket.send(Message::text(trade)).await.is_err() {
-                    return;
+                let is_wanted = match frame["data"]["user"].as_str() {
+                    Some(user) => users.contains(user),
+                    None => coins.iter().any(|coin| frame["data"][0]["coin"] == **coin),
+                };
+                if is_wanted && socket.send(Message::text(trade)).await.is_err() {
+                    return closed();
                 }
                 continue;
             }
@@ -219,13 +308,36 @@ async fn spoken(
         };
         let request: Value = serde_json::from_str(&text).unwrap_or_default();
         let subscription = &request["subscription"];
+        let mut past = None;
+        let user = subscription["user"].as_str().unwrap_or_default().to_owned();
         let reply = match (request["method"].as_str(), subscription["type"].as_str()) {
             (Some("ping"), _) => json!({"channel": "pong"}),
+            (Some("subscribe"), Some("userFills")) => {
+                let mut inner = inner.lock().unwrap();
+                if inner.users.len() < MOST_USERS && inner.users.insert(user.clone()) {
+                    users.insert(user.clone());
+                    let fills = inner.fills.get(&user).cloned().unwrap_or_default();
+                    let data = json!({"isSnapshot": true, "user": user, "fills": fills});
+                    past = Some(json!({"channel": "userFills", "data": data}));
+                    json!({"channel": "subscriptionResponse", "data": request})
+                } else {
+                    inner.strange.push(format!("too many accounts: {text}"));
+                    json!({"channel": "error", "data": "Cannot track more than 10 total users."})
+                }
+            }
+            (Some("unsubscribe"), Some("userFills")) => {
+                users.remove(&user);
+                inner.lock().unwrap().users.remove(&user);
+                json!({"channel": "subscriptionResponse", "data": request})
+            }
             (Some("subscribe"), Some("trades")) => {
                 let coin = subscription["coin"].as_str().unwrap().to_owned();
                 let mut inner = inner.lock().unwrap();
                 inner.subscribed.push(coin.clone());
                 if inner.open.iter().any(|(listed, _)| *listed == coin) {
+                    let known = inner.trades.iter().filter(|row| row["coin"] == *coin);
+                    let known: Vec<Value> = known.cloned().collect();
+                    past = Some(json!({"channel": "trades", "data": known}));
                     coins.push(coin);
                     json!({"channel": "subscriptionResponse", "data": request})
                 } else {
@@ -237,8 +349,14 @@ async fn spoken(
                 json!({"channel": "error", "data": "unknown"})
             }
         };
-        if socket.send(Message::text(reply.to_string())).await.is_err() {
-            return;
+        for message in std::iter::once(reply).chain(past) {
+            if socket
+                .send(Message::text(message.to_string()))
+                .await
+                .is_err()
+            {
+                return;
+            }
         }
     }
 }

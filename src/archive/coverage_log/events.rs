@@ -135,9 +135,9 @@ pub enum MeasurementKind {
     ClockAhead,
     /// Total value of the stored orders of an hour, in US cents.
     ///
-    /// Measured only for hours for which the exchange publishes a total.
+    /// Measured only for hours for which the exchange publishes a total, or for which the live tape estimates one.
     ComparedCents,
-    /// The total that the exchange publishes for the same hour, in US cents.
+    /// The total that the exchange publishes, or the estimated one, for the same hour, in US cents.
     VenueCents,
     /// Number of accounts in the snapshot of trading positions taken at the measurement's time.
     Accounts,

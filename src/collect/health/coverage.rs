@@ -8,7 +8,9 @@ use std::time::Duration;
 use crate::archive::{Archive, ArchiveError, VenueCoverage};
 use crate::collect::clock::AdjustedClock;
 use crate::collect::settings::settings::{Settings, span};
+use crate::collect::tape::tape_feed::TapeFeed;
 use crate::collect::venue_tasks::VenueTasks;
+use crate::feeds::hyperliquid::EXCHANGE;
 use crate::model::Millis;
 
 /// Minimum time between two reads.
@@ -17,6 +19,7 @@ const EACH: Duration = Duration::from_secs(1);
 /// Periodically reads the coverage of every exchange in the last 24 hours.
 pub(crate) async fn watch(
     venues: Vec<Arc<VenueTasks>>,
+    tape: Option<Arc<TapeFeed>>,
     path: PathBuf,
     settings: Arc<Settings>,
     clock: Arc<AdjustedClock>,
@@ -35,6 +38,8 @@ pub(crate) async fn watch(
             let venue = venues.iter().find(|it| it.context.name() == one.exchange);
             if let Some(venue) = venue {
                 venue.context.board.notes().covered = Some(one);
+            } else if let Some(tape) = tape.as_ref().filter(|_| one.exchange == EXCHANGE) {
+                tape.board.notes().covered = Some(one);
             }
         }
     }

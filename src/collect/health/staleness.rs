@@ -9,6 +9,7 @@ use crate::collect::clock::AdjustedClock;
 use crate::collect::positions::polling::PositionPoller;
 use crate::collect::settings::settings::{Settings, millis, span};
 use crate::collect::status::status::VenueState;
+use crate::collect::tape::tape_feed::TapeFeed;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
 
@@ -16,6 +17,7 @@ use crate::model::Millis;
 pub(crate) async fn watch(
     venues: Vec<Arc<VenueTasks>>,
     poller: Option<Arc<PositionPoller>>,
+    tape: Option<Arc<TapeFeed>>,
     settings: Arc<Settings>,
     clock: Arc<AdjustedClock>,
 ) {
@@ -35,6 +37,9 @@ pub(crate) async fn watch(
         let now = clock.now();
         if let Some(poller) = &poller {
             poller.log_summaries(now);
+        }
+        if let Some(tape) = &tape {
+            tape.board.log_summaries(now);
         }
         for one in &venues {
             let venue = one.context.venue;

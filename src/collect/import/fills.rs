@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 
 use crate::collect::import::column_rows::{boolean, text};
 use crate::collect::import::refused::RowReason;
-use crate::feeds::dumps::DELEVERAGED;
+use crate::feeds::hyperliquid::DELEVERAGED;
 use crate::tables::{InputCells, exact_cell};
 
 /// The fills that are no liquidation, or of an account that was deleveraged.

@@ -177,12 +177,17 @@ impl PositionPoller {
         selected.is_none_or(|selected| selected.contains(&row.coin))
     }
 
-    /// The names that the exchange uses for coins. Warns about coins that the exchange does not list.
-    pub(crate) async fn native_names(&self, coins: &[String]) -> Result<Vec<String>, String> {
+    /// The listed coins, with their open interest.
+    pub(crate) async fn listed_coins(&self) -> Result<Vec<hyperliquid::OpenCoin>, String> {
         let (question, weight) = hyperliquid::OPEN_COINS;
         let body = self.send(question, weight).await?;
-        let listed = hyperliquid::open_coins(&body)
-            .map_err(|fault| format!("the list of coins cannot be read: {fault}"))?;
+        hyperliquid::open_coins(&body)
+            .map_err(|fault| format!("the list of coins cannot be read: {fault}"))
+    }
+
+    /// The names that the exchange uses for coins. Warns about coins that the exchange does not list.
+    pub(crate) async fn native_names(&self, coins: &[String]) -> Result<Vec<String>, String> {
+        let listed = self.listed_coins().await?;
         let (mut names, mut unlisted) = (Vec::new(), Vec::new());
         for coin in coins {
             match listed.iter().find(|one| one.coin == *coin) {

@@ -3,7 +3,8 @@
 use crate::archive::ArchiveError;
 use crate::collect::settings::coin_selection::coins_of;
 use crate::collect::settings::settings::{Settings, SettingsError};
-use crate::feeds::{Error, VENUES, Venue};
+use crate::feeds::{Error, VENUES, Venue, hyperliquid};
+use crate::model::exchange_name;
 
 /// Why a collection cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,9 @@ pub enum CollectError {
         /// When it closed.
         closed: &'static str,
     },
+    /// An exchange that publishes no past liquidations, in a plan without live collection.
+    #[error("exchanges: {EXCHANGE:?} publishes no past liquidations, so there is nothing to backfill", EXCHANGE = hyperliquid::EXCHANGE)]
+    NoPast,
     /// An invalid coin name.
     #[error("symbols: {message}")]
     Coin {
@@ -45,7 +49,7 @@ pub enum CollectError {
 /// What a collector collects, and how.
 #[derive(Clone, Debug, Default)]
 pub struct CollectPlan {
-    /// The names of exchanges; empty for all that trade.
+    /// The names of exchanges; empty for all that trade, without the live tape of `hyperliquid`.
     pub venues: Vec<String>,
     /// The coins to collect. If empty, orders of all coins are collected, but bars and open interest only of the coins
     /// in the settings.
@@ -62,18 +66,26 @@ impl CollectPlan {
     /// Checks the plan and its settings.
     pub(crate) fn check(&self) -> Result<(), CollectError> {
         self.venues()?;
+        if self.once && self.has_tape() {
+            return Err(CollectError::NoPast);
+        }
         self.coins()?;
         Ok(self.settings.check()?)
     }
 
-    /// The selected exchanges.
+    /// Whether the live tape of Hyperliquid is selected.
+    pub(crate) fn has_tape(&self) -> bool {
+        self.venues.iter().any(|name| is_tape(name))
+    }
+
+    /// The selected exchanges with a feed of liquidations.
     pub(crate) fn venues(&self) -> Result<Vec<&'static Venue>, CollectError> {
         if self.venues.is_empty() {
             let open = VENUES.into_iter().filter(|venue| venue.closed().is_none());
             return Ok(open.collect());
         }
         let mut chosen: Vec<&'static Venue> = Vec::new();
-        for name in &self.venues {
+        for name in self.venues.iter().filter(|name| !is_tape(name)) {
             let venue = crate::feeds::venue(name)?;
             if let Some(closed) = venue.closed() {
                 let name = venue.name();
@@ -90,4 +102,9 @@ impl CollectPlan {
     pub(crate) fn coins(&self) -> Result<Vec<String>, CollectError> {
         coins_of(&self.coins).map_err(|message| CollectError::Coin { message })
     }
+}
+
+/// Whether a name is that of the exchange of which liquidations are found by watching makers.
+fn is_tape(name: &str) -> bool {
+    exchange_name(name) == hyperliquid::EXCHANGE
 }

@@ -6,6 +6,7 @@ use crate::feeds::decoding::event::{Completeness, PriceKind, product, quotient, 
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::dumps::format::Format;
 use crate::feeds::dumps::layout::{Layout, ListedExchange, PriceMeaning};
+use crate::feeds::hyperliquid;
 use crate::feeds::instruments::Instruments;
 use crate::model::{ContractSize, published_size};
 use crate::tables::UNKNOWN_SIZE;
@@ -86,10 +87,6 @@ pub(crate) struct FileMarket {
     pub(crate) is_side_of_position: bool,
 }
 
-const HYPERLIQUID: &str = "hyperliquid";
-/// Settlement currency of Hyperliquid's perpetual contracts that are not builders' markets.
-const QUOTE: &str = "USDC";
-
 /// A fault of a row: column, reason and value.
 pub(crate) type MarketFault = (&'static str, String, String);
 
@@ -111,11 +108,11 @@ impl FileMarket {
     /// The market of a file of a recording program or an exchange; `exchange` and `contract` are as in the file.
     pub(crate) fn of(layout: &Layout, exchange: &str, contract: &str) -> Result<Self, MarketFault> {
         if layout.format == Format::HyperliquidFills {
-            let market = MarketName::new(contract, QUOTE);
+            let (symbol, coin) = hyperliquid::pair_and_coin(contract);
             return Ok(Self {
-                exchange: HYPERLIQUID,
-                symbol: market.symbol(),
-                coin: market.coin(),
+                exchange: hyperliquid::EXCHANGE,
+                symbol,
+                coin,
                 unit: UnitSize::Coins(Decimal::ONE),
                 price_kind: Some(PriceKind::Fill),
                 // A node writes every fill; whether a file contains all of them is unknown.

@@ -31,6 +31,5 @@ pub use file_name::FileName;
 pub use format::{Format, UnclearFile};
 pub(crate) use layout::{AmountMeaning, Clock, FileTable, Label, OrderKey, SideMeaning, place};
 pub(crate) use markets::{FileMarket, UnitSize, coin_margined};
-pub(crate) use node_fills::DELEVERAGED;
 pub(crate) use row_error::RowError;
 pub(crate) use text_rows::{FileHead, TextRows};

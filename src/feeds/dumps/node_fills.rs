@@ -16,15 +16,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::feeds::dumps::row_error::RowError;
+use crate::feeds::hyperliquid::DELEVERAGED;
 
 /// Maximum length of a line in bytes; a block may have many thousands of fills.
 const LONGEST: u64 = 256 << 20;
 
 /// Text that occurs in every fill of a liquidation.
 const MARK: &[u8] = b"\"liquidation\"";
-
-/// Value of `dir` for an account that was deleveraged instead of liquidated.
-pub(crate) const DELEVERAGED: &str = "Auto-Deleveraging";
 
 /// Names of the cells, which are those of the same fills in Parquet files.
 pub(super) const FILL_COLUMNS: [&str; 7] = [

@@ -159,11 +159,12 @@ record! {
         pub numbered: Option<u64>,
         /// Lead of the collector's clock over the exchange's clock, in milliseconds; absent if not measured.
         pub clock_ahead: Option<i64>,
-        /// Recorded USD of the hours and contracts for which the exchange publishes totals; absent if it publishes
-        /// none.
+        /// Recorded USD of the hours and contracts for which the exchange publishes totals, or its liquidations are
+        /// estimated; absent if there are none.
         #[unit("USD")]
         pub compared_usd: Option<f64>,
-        /// The exchange's own totals for the same hours and contracts.
+        /// The exchange's own totals for the same hours and contracts; of Hyperliquid, the estimated USD of all
+        /// liquidations.
         #[unit("USD")]
         pub exchange_usd: Option<f64>,
         /// Open interest readings in the range that estimates exclude as outliers; absent if not counted.

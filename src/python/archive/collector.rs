@@ -270,7 +270,7 @@ fn raised(py: Python<'_>, fault: CollectError) -> PyErr {
         CollectError::Settings(_) | CollectError::Proxy(_) => {
             error::bad_query_said(py, "settings", &message)
         }
-        CollectError::Venue(_) | CollectError::Closed { .. } => {
+        CollectError::Venue(_) | CollectError::Closed { .. } | CollectError::NoPast => {
             error::bad_query_said(py, "exchanges", &message)
         }
         CollectError::Coin { .. } => error::bad_query_said(py, "symbols", &message),

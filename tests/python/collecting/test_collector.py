@@ -95,7 +95,7 @@ def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
     "given, parameter, words",
     [
         ({"exchanges": ["mtgox"]}, "exchanges", "binance, bybit, okx"),
-        ({"exchanges": "Hyperliquid"}, "exchanges", "but positions: positions=True collects those"),
+        ({"exchanges": "Hyperliquid", "once": True}, "exchanges", "publishes no past liquidations"),
         ({"exchanges": []}, "exchanges", "names nothing; omit it to select all"),
         ({"exchanges": [7]}, "exchanges", "7 is not a name"),
         ({"exchanges": 7}, "exchanges", "a name, or several"),

@@ -115,7 +115,7 @@ export interface CoverageRow {
     clock_ahead?: number | null;
     /** Orders in the range. */
     cnt: number;
-    /** Recorded USD of the hours and contracts for which the exchange publishes totals; absent if it publishes none. */
+    /** Recorded USD of the hours and contracts for which the exchange publishes totals, or its liquidations are estimated; absent if there are none. */
     compared_usd?: number | null;
     /** The completeness of the least complete channel in use; `totals` if no orders are known, only totals of periods. */
     completeness: string;
@@ -123,7 +123,7 @@ export interface CoverageRow {
     connected_share?: number | null;
     /** Exchange, lower case. */
     exchange: string;
-    /** The exchange's own totals for the same hours and contracts. */
+    /** The exchange's own totals for the same hours and contracts; of Hyperliquid, the estimated USD of all liquidations. */
     exchange_usd?: number | null;
     /** Known gaps that overlap the range. */
     gaps: number;

@@ -59,7 +59,7 @@ def options() -> list[click.Parameter]:
             "--exchanges",
             type=Names(),
             metavar="NAMES",
-            help="Exchanges to collect, such as binance,bybit.  [default: all]",
+            help="Exchanges to collect, such as binance,bybit.  [default: all but hyperliquid]",
         ),
         option(
             "--coins", type=Names(), metavar="COINS", help="Coins to collect, such as BTC,ETH.  [default: all orders]"

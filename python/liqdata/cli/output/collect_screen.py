@@ -18,8 +18,7 @@ from liqdata import _core
 from liqdata.calls.arguments import to_be_made
 from liqdata.cli.background_alerts import Alerting
 from liqdata.cli.logs import is_json
-from liqdata.collector import check_replies, unreachable, with_hyperliquid_hint
-from liqdata.errors import BadQuery
+from liqdata.collector import check_replies, unreachable
 from liqdata.market import collected
 from liqdata.messaging.publisher import Publisher
 from liqdata.server import serve as server_of
@@ -158,12 +157,9 @@ def serve(
 def _begin(
     archive: Path, exchanges: Sequence[str], coins: Sequence[str], settings: str, *, once: bool, positions: bool
 ) -> _core.Collector:
-    try:
-        names = (list(exchanges), list(coins))
-        is_json = settings.startswith("{")  # TOML never begins like this
-        return _core.Collector(to_be_made(str(archive)), *names, settings, once, json=is_json, positions=positions)
-    except BadQuery as error:
-        raise with_hyperliquid_hint(error, exchanges, "--positions") from None
+    names = (list(exchanges), list(coins))
+    is_json = settings.startswith("{")  # TOML never begins like this
+    return _core.Collector(to_be_made(str(archive)), *names, settings, once, json=is_json, positions=positions)
 
 
 @contextmanager

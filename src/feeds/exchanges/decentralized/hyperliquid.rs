@@ -1,28 +1,136 @@
-//! Hyperliquid accounts: trades with their accounts, open positions and open interest.
+//! Hyperliquid accounts: trades with their accounts, fills of liquidations, open positions and open interest.
 //!
-//! - Channel: public trades, which name buyer and seller; REST returns the positions of any account.
-//! - Side: the side of the position.
+//! - Channel: public trades, which name buyer and seller; fills of at most [`MOST_USERS`] accounts, which name the
+//!   liquidated account; REST returns the positions of any account.
+//! - Side: the side of the position; of a liquidation, `side` of the trade is `A` (the taker sold) for a long.
 //! - Units: amounts and prices are exact decimals read from text. Coins listed in thousands (`kPEPE`) are converted to
 //!   single coins.
 //! - Source: <https://hyperliquid.gitbook.io/hyperliquid-docs>
 
 use rust_decimal::Decimal;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
+use crate::feeds::decoding::event::{Event, PriceKind, product, stripped};
+use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::error::Error;
-use crate::model::{Millis, PositionRow, Side, coin_of_base};
+use crate::model::{Millis, PositionRow, Side, coin_of_base, nearest_f64};
 
 /// Name of the exchange in rows.
 pub const EXCHANGE: &str = "hyperliquid";
 
-/// The two accounts of a trade and its value.
-#[derive(Clone, Debug, PartialEq)]
+/// Settlement currency of the perpetual contracts that are not builders' markets.
+const QUOTE: &str = "USDC";
+/// Value of `dir` in a fill of an account that was deleveraged instead of liquidated.
+pub(crate) const DELEVERAGED: &str = "Auto-Deleveraging";
+
+/// Pair and coin of a perpetual contract.
+pub(crate) fn pair_and_coin(native: &str) -> (String, String) {
+    let market = MarketName::new(native, QUOTE);
+    (market.symbol(), market.coin())
+}
+
+/// A trade with its two accounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountTrade {
+    /// The exchange's name of the coin.
+    pub native: String,
     /// Addresses of the buyer and the seller.
     pub accounts: [String; 2],
-    /// Value of the trade in USD.
-    pub usd: f64,
+    /// Whether the buyer is the taker.
+    pub is_buy: bool,
+    /// Price in USDC.
+    pub price: Decimal,
+    /// Quantity in units of `native`.
+    pub size: Decimal,
+    /// Time of the block.
+    pub time: Millis,
+    /// Hash of the transaction; zero for the trades of a TWAP order.
+    pub hash: String,
+    /// Id of the trade.
+    pub id: u64,
+}
+
+impl AccountTrade {
+    /// Returns the value in USD.
+    #[must_use]
+    pub fn usd(&self) -> f64 {
+        nearest_f64(self.price) * nearest_f64(self.size)
+    }
+
+    /// Returns the addresses of taker and maker.
+    #[must_use]
+    pub fn taker_and_maker(&self) -> (&str, &str) {
+        let [buyer, seller] = &self.accounts;
+        if self.is_buy {
+            (buyer, seller)
+        } else {
+            (seller, buyer)
+        }
+    }
+
+    /// Returns the event if the trade liquidated its taker. Its key is that of the same fill in a file of a node.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the value does not fit a decimal.
+    pub fn liquidation(&self) -> Result<Event, Error> {
+        let (symbol, coin) = pair_and_coin(&self.native);
+        let (side, letter) = if self.is_buy {
+            (Side::Short, 'B')
+        } else {
+            (Side::Long, 'A')
+        };
+        let value = product(self.price, self.size)
+            .ok_or_else(|| at_place("sz".to_owned(), &self.size.to_string()))?;
+        Ok(Event {
+            exchange: EXCHANGE,
+            symbol,
+            coin,
+            side,
+            price: stripped(self.price),
+            price_kind: PriceKind::Fill,
+            qty: Some(stripped(self.size)),
+            value_usd: Some(stripped(value)),
+            timestamp: Some(self.time),
+            received_at: None,
+            native_id: self.native.clone(),
+            sampled: true,
+            dedupe_key: format!("{EXCHANGE}|{}|{}|{letter}", self.native, self.id),
+            group_id: None,
+        })
+    }
+}
+
+/// A fill in a liquidation, as the counterparty sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiquidationFill {
+    /// Address of the liquidated account.
+    pub account: String,
+    /// Hash of the transaction.
+    pub hash: String,
+    /// Time of the block.
+    pub time: Millis,
+}
+
+/// A message of the WebSocket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccountMessage {
+    /// Public trades.
+    Trades(Vec<AccountTrade>),
+    /// The fills of an account that are part of liquidations. The first message after a subscription has past fills.
+    Fills {
+        /// Address of the account.
+        account: String,
+        /// Fills in liquidations; other fills and those of deleveraged accounts are left out.
+        fills: Vec<LiquidationFill>,
+    },
+    /// A subscription was acknowledged; its type, such as `trades`.
+    Subscribed(String),
+    /// A request was refused, with the reason.
+    Refused(String),
+    /// Another message.
+    Other,
 }
 
 /// Open interest of a coin.
@@ -43,12 +151,22 @@ pub fn trades_of(native: &str) -> String {
     serde_json::json!({"method": "subscribe", "subscription": subscription}).to_string()
 }
 
+/// Returns the message that begins or ends the subscription to the fills of an account.
+#[must_use]
+pub fn fills_of(account: &str, is_begin: bool) -> String {
+    let method = if is_begin { "subscribe" } else { "unsubscribe" };
+    let subscription = serde_json::json!({"type": "userFills", "user": account});
+    serde_json::json!({"method": method, "subscription": subscription}).to_string()
+}
+
 /// The ping message of the client.
 pub const PING: &str = r#"{"method":"ping"}"#;
 /// Body and weight of the request for the open interest of all coins.
 pub const OPEN_COINS: (&str, u32) = (r#"{"type":"metaAndAssetCtxs"}"#, 20);
 /// Weight of a request for the positions of an account.
 pub const STATE_WEIGHT: u32 = 2;
+/// Maximum number of accounts with subscriptions, per IP address.
+pub const MOST_USERS: usize = 10;
 /// Maximum request weight per IP address and minute.
 pub const MOST_WEIGHT: u32 = 1200;
 
@@ -62,35 +180,114 @@ pub fn state_of(account: &str) -> String {
 struct Channel<'a> {
     channel: String,
     #[serde(borrow)]
-    data: Option<&'a serde_json::value::RawValue>,
+    data: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Trade {
+    coin: String,
+    side: String,
     px: String,
     sz: String,
+    time: i64,
+    hash: String,
+    tid: u64,
     users: [String; 2],
 }
 
-/// Decodes the trades of a frame; empty for frames of other channels.
+#[derive(Deserialize)]
+struct Fills {
+    user: String,
+    fills: Vec<Fill>,
+}
+
+#[derive(Deserialize)]
+struct Fill {
+    hash: String,
+    time: i64,
+    #[serde(default)]
+    dir: String,
+    #[serde(default)]
+    liquidation: Option<Liquidation>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Liquidation {
+    liquidated_user: String,
+}
+
+#[derive(Deserialize)]
+struct Request {
+    method: String,
+    subscription: Subscription,
+}
+
+#[derive(Deserialize)]
+struct Subscription {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// Decodes a frame.
 ///
 /// # Errors
 ///
 /// [`Error`] for an unexpected frame.
-pub fn trades(frame: &str) -> Result<Vec<AccountTrade>, Error> {
+pub fn account_message(frame: &str) -> Result<AccountMessage, Error> {
     let frame: Channel<'_> = read(frame)?;
-    let (true, Some(data)) = (frame.channel == "trades", frame.data) else {
-        return Ok(Vec::new());
+    let Some(data) = frame.data.map(RawValue::get) else {
+        return Ok(AccountMessage::Other);
     };
-    let trades: Vec<Trade> = read(data.get())?;
+    Ok(match frame.channel.as_str() {
+        "trades" => AccountMessage::Trades(trades(data)?),
+        "userFills" => {
+            let Fills { user, fills } = read(data)?;
+            let fills = fills.into_iter().filter_map(|fill| {
+                let liquidation = fill.liquidation.filter(|_| fill.dir != DELEVERAGED)?;
+                Some(LiquidationFill {
+                    account: liquidation.liquidated_user,
+                    hash: fill.hash,
+                    time: Millis(fill.time),
+                })
+            });
+            AccountMessage::Fills {
+                account: user,
+                fills: fills.collect(),
+            }
+        }
+        "subscriptionResponse" => {
+            let request: Request = read(data)?;
+            if request.method == "subscribe" {
+                AccountMessage::Subscribed(request.subscription.kind)
+            } else {
+                AccountMessage::Other
+            }
+        }
+        "error" => {
+            AccountMessage::Refused(serde_json::from_str(data).unwrap_or_else(|_| data.to_owned()))
+        }
+        _ => AccountMessage::Other,
+    })
+}
+
+fn trades(data: &str) -> Result<Vec<AccountTrade>, Error> {
+    let trades: Vec<Trade> = read(data)?;
     let found = trades.into_iter().enumerate().map(|(place, trade)| {
-        let number = |name: &str, text: &str| {
-            let number = text.parse::<f64>().ok().filter(|one| one.is_finite());
-            number.ok_or_else(|| at(format!("data[{place}].{name}"), text, "a number"))
-        };
+        let of = |name: &'static str| move || format!("data[{place}].{name}");
         Ok(AccountTrade {
-            usd: number("px", &trade.px)? * number("sz", &trade.sz)?,
+            is_buy: match trade.side.as_str() {
+                "B" => true,
+                "A" => false,
+                other => return Err(at(of("side")(), other, "A or B")),
+            },
+            price: exact(of("px"), &trade.px)?,
+            size: exact(of("sz"), &trade.sz)?,
+            native: trade.coin,
             accounts: trade.users,
+            time: Millis(trade.time),
+            hash: trade.hash,
+            id: trade.tid,
         })
     });
     found.collect()
@@ -218,28 +415,6 @@ pub fn positions(account: &str, body: &str, at: Millis) -> Result<Vec<PositionRo
     Ok(rows)
 }
 
-/// Whether a frame acknowledges a subscription.
-#[must_use]
-pub fn is_subscribed(frame: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Said {
-        channel: String,
-        #[serde(rename = "data")]
-        _data: Option<IgnoredAny>,
-    }
-    serde_json::from_str(frame).is_ok_and(|said: Said| said.channel == "subscriptionResponse")
-}
-
-/// Returns the error message if the frame refuses a subscription.
-#[must_use]
-pub fn refusal(frame: &str) -> Option<String> {
-    let said: Channel<'_> = serde_json::from_str(frame).ok()?;
-    (said.channel == "error").then(|| {
-        let data = said.data.map_or("", |data| data.get());
-        serde_json::from_str(data).unwrap_or_else(|_| data.to_owned())
-    })
-}
-
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|fault| Error::whole(fault.to_string()))
 }
@@ -265,7 +440,12 @@ fn at_place(path: String, text: &str) -> Error {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests"
+)]
 mod tests {
     use crate::feeds::hyperliquid::*;
 
@@ -299,14 +479,52 @@ mod tests {
 
     #[test]
     fn trades_name_both_accounts_and_other_channels_none() {
-        let frame = r#"{"channel":"trades","data":[{"coin":"BTC","side":"B","px":"100.5","sz":"2","time":1,
-            "hash":"0x0","tid":1,"users":["0xa","0xb"]}]}"#;
-        let found = trades(frame).unwrap();
-        assert_eq!(found[0].accounts, ["0xa", "0xb"]);
-        assert!((found[0].usd - 201.0).abs() < 1e-9);
-        assert!(trades(r#"{"channel":"pong"}"#).unwrap().is_empty());
-        let bad = frame.replace("100.5", "NaN");
-        assert!(trades(&bad).unwrap_err().to_string().contains("data[0].px"));
+        let frame = r#"{"channel":"trades","data":[{"coin":"kPEPE","side":"B","px":"100.50","sz":"2","time":1,
+            "hash":"0x0","tid":7,"users":["0xa","0xb"]}]}"#;
+        let AccountMessage::Trades(found) = account_message(frame).unwrap() else {
+            panic!("no trades");
+        };
+        assert_eq!(found[0].taker_and_maker(), ("0xa", "0xb"));
+        assert!((found[0].usd() - 201.0).abs() < 1e-9);
+        let event = found[0].liquidation().unwrap();
+        assert_eq!((event.coin.as_str(), event.side), ("PEPE", Side::Short));
+        assert_eq!(event.dedupe_key, "hyperliquid|kPEPE|7|B");
+        let other = account_message(r#"{"channel":"pong"}"#);
+        assert_eq!(other.unwrap(), AccountMessage::Other);
+        for (was, is, place) in [("100.50", "NaN", "px"), ("\"B\"", "\"C\"", "side")] {
+            let fault = account_message(&frame.replace(was, is)).unwrap_err();
+            assert!(fault.to_string().contains(&format!("data[0].{place}")));
+        }
+    }
+
+    #[test]
+    fn fills_name_the_liquidated_account_unless_it_was_deleveraged() {
+        let fill = |dir: &str, rest: &str| {
+            format!(
+                r#"{{"coin":"BTC","px":"66653.0","sz":"0.001","side":"A","time":5,"startPosition":"-0.0213","dir":"{dir}",
+                "closedPnl":"0.0","hash":"0xe2","oid":55,"crossed":false,"fee":"0.009997","tid":7{rest}}}"#
+            )
+        };
+        let cause =
+            r#","liquidation":{"liquidatedUser":"0x36","markPx":"66607.0","method":"market"}"#;
+        let rows = [
+            fill("Open Short", cause),
+            fill("Open Short", ""),
+            fill(DELEVERAGED, cause),
+        ];
+        let frame = format!(
+            r#"{{"channel":"userFills","data":{{"isSnapshot":true,"user":"0xa","fills":[{}]}}}}"#,
+            rows.join(",")
+        );
+        let expected = AccountMessage::Fills {
+            account: "0xa".to_owned(),
+            fills: vec![LiquidationFill {
+                account: "0x36".to_owned(),
+                hash: "0xe2".to_owned(),
+                time: Millis(5),
+            }],
+        };
+        assert_eq!(account_message(&frame).unwrap(), expected);
     }
 
     #[test]
