@@ -1,6 +1,7 @@
 //! The live tape of Hyperliquid: liquidations found by watching makers, against a double with known liquidations.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use liqdata::archive::{Archive, Completeness, OrderRow};
@@ -158,9 +159,13 @@ async fn each_liquidation_with_a_watched_maker_is_stored_once_with_the_estimated
     let mut statuses = statuses.unwrap().into_iter();
     assert!(statuses.all(|gap| gap.state == GapState::Lost));
 
-    // The fills of the liquidated accounts, as a node writes them, are the same rows.
+    are_as_in_a_file_of_a_node(&archive, &rows);
+}
+
+/// Ingests the fills of the liquidated accounts as a node writes them: the same rows.
+fn are_as_in_a_file_of_a_node(archive: &Path, rows: &[OrderRow]) {
     let mut lines = String::new();
-    for row in &rows {
+    for row in rows {
         let (coin, id) = match row.dedupe_key.split('|').collect::<Vec<_>>()[..] {
             [_, coin, id, _] => (coin.to_owned(), id.parse::<u64>().unwrap()),
             _ => panic!("{row:?}"),
@@ -181,13 +186,9 @@ async fn each_liquidation_with_a_watched_maker_is_stored_once_with_the_estimated
         paths: vec![file],
         ..Files::default()
     };
-    let ingested = ingest(
-        &archive,
-        &files,
-        &mut |_| true,
-        &mut drop,
-        &mut |_, _, _| Ok(None),
-    );
+    let ingested = ingest(archive, &files, &mut |_| true, &mut drop, &mut |_, _, _| {
+        Ok(None)
+    });
     let ingested = ingested.unwrap();
     assert_eq!((ingested.new, ingested.repeated), (0, 5), "{ingested:?}");
     // A file alone gives the same rows, but for what no file says.
