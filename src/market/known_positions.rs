@@ -10,7 +10,7 @@ use crate::model::{HeatmapRange, Millis};
 const ENTRIES: usize = 8;
 
 /// Number of positions above which an entry is not cached.
-const MOST: usize = 1 << 18;
+const MOST: usize = 1 << 20;
 
 /// The positions that a query needs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -223,12 +223,12 @@ def test_two_sources_are_shown_with_a_label_each(visit, url, recorded, width, he
 
 def test_a_comparison_is_opened_and_closed_by_key(visit, url):
     page = visit(url)
-    for _ in range(3):
+    for _ in range(4):
         page.keyboard.press("x")
     _shown(page, "AS SERVED BY coinglass")
     assert "compare=coinglass" in page.url
     # Models, exchanges and coins follow, and then nothing.
-    for _ in range(page.locator(".choice:has(.name:text-is('compared with')) option").count() - 3):
+    for _ in range(page.locator(".choice:has(.name:text-is('compared with')) option").count() - 4):
         page.keyboard.press("x")
     until(page, "document.querySelectorAll('.canvas').length === 1")
     assert "compare" not in page.url

@@ -79,6 +79,8 @@ _Entries: TypeAlias = dict[str, _Entry]
 
 def place(given: str) -> Place:
     """The folder or the object storage at an address."""
+    if not given:
+        raise BadQuery("url: '' is empty; allowed: a folder or an address such as s3://BUCKET/KEY", parameter="url")
     if not is_address(given):
         return Folder(Path(anchored(given, "url")).resolve())
     address = checked(given, "url")
@@ -138,7 +140,7 @@ class Publisher:
             )
             raise ArchiveError(msg, path=self._target.address)
         self._index = {} if index is None else self._read(index)
-        self._stored = {name for name in sizes if name.startswith(_DATA) and _OWN.fullmatch(name)}
+        self._stored = {name for name in sizes if _is_answer(name)}
         *parts, self._start_page = _page(self._stream)
         self._put([file for file in parts if file.name not in sizes or file.lasts != _LASTS])
 
@@ -147,7 +149,7 @@ class Publisher:
         try:
             found = json.loads(index)
             files = {one["file"] for one in found["answers"].values()}
-            retired = {str(name): int(at) for name, at in found["retired"].items()}
+            retired = {name: int(at) for name, at in found["retired"].items() if _is_answer(name)}
         except (ValueError, KeyError, TypeError, AttributeError):
             where = f"{self._target.address}/{INDEX}"
             msg = f"{where} is not the index of a publication; delete it to have it written again"
@@ -157,7 +159,9 @@ class Publisher:
     def fresh(self) -> list[str]:
         """The coins of which a bar has closed since their last publication."""
         self._service.object("health")
-        latest = max(self._closes.values(), default=0)
+        newest = max(self._closes.values(), default=0)
+        # Late bars of a coin are waited for, unless they have stopped.
+        latest = min((closed for closed in self._closes.values() if closed >= newest - BAR), default=0)
         if latest and self._service.now < latest + BAR:
             return []
         for coin, (tag, _) in self._seen.items():
@@ -166,18 +170,18 @@ class Publisher:
                 self._seen[coin] = (answer.tag, int(json.loads(answer.body)["updatedAt"]))
         return [coin for coin, (_, closed) in self._seen.items() if closed > self._closes[coin]]
 
-    def publish(self, coins: Iterable[str], ended: threading.Event) -> Published | None:
-        """Write the answers about these coins and about all together, then the index.
+    def publish(self, coins: Sequence[str], ended: threading.Event) -> Published | None:
+        """Write the answers about these and the published coins, and about all together, then the index.
 
         ``None`` if ``ended`` is set meanwhile; the publication before stays as it is then.
         """
         position = None if self._stream is None else self._service.position()
         self._service.object("health")
         now = self._service.now
-        closes = {coin: self._seen[coin][1] for coin in coins}
+        closes = self._closes | {coin: self._seen[coin][1] for coin in coins}
         of_coins = dict(self._of_coins)
         sent: list[int] = []
-        for coin in closes:
+        for coin in dict.fromkeys([*coins, *of_coins]):
             entries = self._entries(of_coin(coin, now), of_coins.get(coin, {}), sent, ended)
             if entries is None:
                 return None
@@ -186,13 +190,13 @@ class Publisher:
         if of_all_coins is None:
             return None
         self._send(_add(of_all_coins, "api", self._about_published([*of_coins]), {}, ""), sent)
-        self._of_coins, self._of_all = of_coins, of_all_coins
-        self._closes |= closes
         answers = dict(of_all_coins)
         for entries in of_coins.values():
             answers |= entries
-        self._finish(answers, position, now)
-        return Published(max(self._closes.values()), len(self._index["files"]), len(sent), sum(sent))
+        closed = max(closes.values())
+        self._finish(answers, position, now, closed)
+        self._of_coins, self._of_all, self._closes = of_coins, of_all_coins, closes
+        return Published(closed, len(self._index["files"]), len(sent), sum(sent))
 
     def _entries(
         self, questions: Iterable[str], known: _Entries, sent: list[int], ended: threading.Event
@@ -228,7 +232,7 @@ class Publisher:
         about = {name: self._about.get(name) for name in ("version", "source", "simulated", "now")}
         return _encoded({**about, "coins": coins, "endpoints": [], "extensions": []})
 
-    def _finish(self, answers: _Entries, position: str | None, now: int) -> None:
+    def _finish(self, answers: _Entries, position: str | None, now: int, closed: int) -> None:
         """Write the index and the start page, and delete what no reader asks for any more."""
         at = time.time_ns() // 1_000_000
         files = {one.file for one in answers.values()}
@@ -242,7 +246,7 @@ class Publisher:
         if self._service.is_simulated:
             facts["x-liqdata-simulated"] = "true"
         index = {
-            "closed": max(self._closes.values()),
+            "closed": closed,
             "publishedAt": at,
             "position": position,
             "headers": facts,
@@ -261,6 +265,11 @@ class Publisher:
             await self._target.put(file.name, file.data, attributes)
 
         run(lambda _: each(files, put))
+
+
+def _is_answer(name: str) -> bool:
+    """Whether a file is an answer of a publication. No other file is ever deleted."""
+    return name.startswith(_DATA) and _OWN.fullmatch(name) is not None
 
 
 def _add(entries: _Entries, question: str, body: bytes, headers: dict[str, str], tag: str) -> dict[str, bytes]:

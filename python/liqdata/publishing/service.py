@@ -24,6 +24,7 @@ _TIMEOUT = 60.0  # seconds without any byte
 _UNCHANGED, _NOT_ANSWERED = 304, {400, 404}
 _FACTS = ("x-liqdata-open-interest", "x-liqdata-open-interest-age", "x-liqdata-damaged")
 _POSITION = "api/liquidations/stream?events=orders,cascades,changes"
+_NO_ROOM = {429, 503}
 _LINES = 20  # of a stream, within which its position is
 
 
@@ -87,8 +88,14 @@ class Service:
         return found
 
     def position(self) -> str | None:
-        """The position of the event stream now; ``None`` if the market has none."""
-        with self._open(_POSITION, {"Accept": "text/event-stream"}) as reply:
+        """The position of the event stream now; ``None`` if the market has none, or if the server has no room."""
+        try:
+            stream = self._open(_POSITION, {"Accept": "text/event-stream"})
+        except Refused as refusal:
+            if refusal.status in _NO_ROOM:
+                return None
+            raise
+        with stream as reply:
             for _ in range(_LINES):
                 line: str = reply.readline().decode()
                 if line.startswith("id:"):

@@ -36,6 +36,12 @@ const STEPS: usize = 100;
 /// Located positions beyond this multiple of the price, or its inverse, stand there on the price grid of the ledger.
 const FARTHEST: f64 = 100.0;
 
+/// Age from which a snapshot is not used: too much near the price has been closed and opened since.
+const OLDEST: i64 = Millis::DAY / 2;
+
+/// Age up to which what is left of an exchange is fitted to a snapshot. Later, the price has closed positions near it.
+const FITTED: i64 = Millis::HOUR;
+
 /// Share of an interest up to which the sum of its positions may differ by rounding.
 const ROUNDING: f64 = 1e-9;
 
@@ -100,7 +106,8 @@ impl Blend {
         } else {
             at
         };
-        let snapshots: Vec<_> = known.known_at(known_by).collect();
+        let mut snapshots: Vec<_> = known.known_at(known_by).collect();
+        snapshots.retain(|(_, taken, _)| *taken > at.back(OLDEST));
         if snapshots.is_empty() || state.is_relative || price <= 0.0 {
             return None;
         }
@@ -121,13 +128,13 @@ impl Blend {
                 crossed,
                 usd_counts,
             };
-            let (of_bands, crossed_usd) = place.all(snapshot, &mut placed);
+            let (of_bands, crossed) = place.all(snapshot, &mut placed);
             bands.push(of_bands);
-            exchanges.push(MeasuredBasis::new(
-                (exchange, *taken),
-                snapshot,
-                crossed_usd,
-            ));
+            let mut basis = MeasuredBasis::new((exchange, *taken), snapshot, crossed.usd);
+            for (qty, closed) in basis.quantity.iter_mut().zip(crossed.qty) {
+                *qty = (*qty - closed).max(0.0);
+            }
+            exchanges.push(basis);
         }
         // Positions of one exchange are sorted already.
         placed.sort_by(|a, b| {
@@ -141,13 +148,10 @@ impl Blend {
             interest,
             &mut exchanges,
             |basis, place, all| {
-                remainder(
-                    basis,
-                    all,
-                    &weights,
-                    &modelled,
-                    bands.get(place).unwrap_or(&[[0.0; BANDS]; 2]),
-                )
+                let bands = bands.get(place).unwrap_or(&[[0.0; BANDS]; 2]);
+                let is_fitted = basis.facts.observed_at > at.back(FITTED);
+                let fitted = is_fitted.then_some((&modelled, bands));
+                remainder(basis, all, &weights, fitted)
             },
         );
         let factors = [0, 1].map(|side| factors(&remainders, side, weights.len(), interest));
@@ -236,6 +240,15 @@ fn remainders(
     levels.iter().map(of).collect()
 }
 
+/// Positions that the price has crossed since their snapshot. They are closed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Crossed {
+    /// Value in the snapshot.
+    usd: f64,
+    /// Quantity, of longs and of shorts.
+    qty: [f64; 2],
+}
+
 /// How the positions of a snapshot are placed.
 struct Place {
     grid: FineGrid,
@@ -249,18 +262,19 @@ struct Place {
 impl Place {
     /// Appends the positions that wait for the price.
     ///
-    /// Returns their quantity by side and band, and the USD of positions that the price has crossed.
+    /// Returns their quantity by side and band, and the positions that the price has crossed.
     fn all(
         &self,
         snapshot: &PositionSnapshot,
         placed: &mut Vec<PlacedPosition>,
-    ) -> ([Bands; 2], f64) {
+    ) -> ([Bands; 2], Crossed) {
         let [low, high] = self.crossed;
         let ln_p0 = self.grid.p0.ln();
         let mut found = [[0.0; BANDS]; 2];
-        let mut crossed_usd = 0.0;
+        let mut crossed = Crossed::default();
         let sides = [Side::Long, Side::Short].into_iter().zip(self.usd_counts);
-        for (((side, counts), located), bands) in sides.zip(&snapshot.located).zip(&mut found) {
+        let of_snapshot = snapshot.located.iter().zip(&mut crossed.qty);
+        for (((side, counts), (located, closed)), bands) in sides.zip(of_snapshot).zip(&mut found) {
             let (first, last) = bins_of(self.grid, self.price, side);
             for position in located {
                 let waits = match side {
@@ -268,7 +282,8 @@ impl Place {
                     Side::Short => position.price > high,
                 };
                 if !waits {
-                    crossed_usd += position.value_usd;
+                    crossed.usd += position.value_usd;
+                    *closed += position.qty;
                     continue;
                 }
                 let distance = (position.price / self.price - 1.0).abs();
@@ -285,7 +300,7 @@ impl Place {
                 });
             }
         }
-        (found, crossed_usd)
+        (found, crossed)
     }
 }
 
@@ -327,21 +342,21 @@ fn pooled(interest: f64, exchanges: &[MeasuredBasis]) -> Remainder {
     }
 }
 
-/// Fits what is left of the `interest` of an exchange to its known positions.
+/// What is left of the `interest` of an exchange, fitted to its known positions if they are recent.
 ///
-/// `modelled` has the located share of the open interest by side, tier and band. `known` has the located quantity by
-/// side and band.
+/// `fit` has the located share of the open interest by side, tier and band, and the located quantity of the known
+/// positions by side and band.
 fn remainder(
     basis: &mut MeasuredBasis,
     interest: f64,
     weights: &[f64],
-    modelled: &[Vec<Bands>; 2],
-    known: &[Bands; 2],
+    fit: Option<(&[Vec<Bands>; 2], &[Bands; 2])>,
 ) -> Remainder {
     basis.open_interest = Some(interest);
     let accounts = usize::try_from(basis.accounts).unwrap_or(0);
     let mut tilts = [Vec::new(), Vec::new()];
-    for (side, (modelled, known)) in modelled.iter().zip(known).enumerate() {
+    let sides = fit.map(|(modelled, known)| modelled.iter().zip(known));
+    for (side, (modelled, known)) in sides.into_iter().flatten().enumerate() {
         let qty = basis.quantity.get(side).copied().unwrap_or_default();
         let found = fitted(weights, modelled, known, qty, accounts);
         let sum: f64 = found.iter().sum();
@@ -368,7 +383,7 @@ fn remainder(
     };
     [basis.facts.long_share, basis.facts.short_share] = basis.quantity.map(share);
     [basis.facts.long_scale, basis.facts.short_scale] = basis.scale;
-    let tilts = (accounts > MANY).then_some(tilts);
+    let tilts = (fit.is_some() && accounts > MANY).then_some(tilts);
     basis.weights = tilts.as_ref().map(|tilts| {
         let weighed = |tilts: &Vec<f64>| {
             tilts

@@ -44,6 +44,7 @@ BEYOND = {
     "opened": "range",
     "range": "7d",
     "span": "all",
+    "view": "blended",
 }
 # Values of the contract's parameters that are not the contract's.
 VALUES = [

@@ -760,7 +760,7 @@ def test_a_dask_cluster_gives_the_same_scores(known):
     maps = {"map": Swept("", seen.opens, crossed)}
     alone = liqdata.score(maps, totals(seen.opens, usd), bars=table)
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         there = liqdata.score(maps, totals(seen.opens, usd), bars=table, client=client)

@@ -169,7 +169,7 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
     }
     ours = dict.fromkeys((*further.get(method, ()), "as_of"))
     ours |= {"groups": False} if method == "orders" else {}
-    ours |= {"span": "reach"} if method in {"heatmap", "liqmap"} else {}
+    ours |= {"span": "reach", "view": "modelled"} if method in {"heatmap", "liqmap"} else {}
     ours |= {"opened": "ever"} if method == "heatmap" else {}
     ours |= {"headline": "reach"} if method in {"levels", "maxpain"} else {}
     ours |= {"source": None} if kind is Market and method in {"overview", "coins", "exchanges", "orders"} else {}

@@ -193,8 +193,10 @@ async function askFiles<T>(question: string, signal: AbortSignal | undefined, re
     const found = await find(question);
     if (!found) {
         const parameters = new URLSearchParams(question.split("?")[1]);
-        const name = CHOICES.find((one) => parameters.has(one));
-        const what = name === undefined ? question : `${name}=${parameters.get(name)}`;
+        // The page chooses the view by its source.
+        const name = parameters.has("view") ? "source" : CHOICES.find((one) => parameters.has(one));
+        const value = parameters.get("view") ?? parameters.get(name ?? "");
+        const what = name === undefined ? question : `${name}=${value}`;
         throw new Refusal(400, `Not published: these files have no answer for ${what}.`, name, 0);
     }
     const facts = factsOf(found);

@@ -178,7 +178,8 @@ export function start(): void {
         (state) => {
             const before = stream.peek();
             stream.value = state;
-            if (state.is === "token") tokenNeeded.value = true;
+            // A published page shows its files without the stream.
+            if (state.is === "token" && !isPublished) tokenNeeded.value = true;
             // What changed while nothing was heard is asked for once.
             if (state.is === "live" && before.is === "offline") {
                 everything();
