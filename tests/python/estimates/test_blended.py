@@ -211,6 +211,27 @@ def test_the_remainder_is_fitted_to_the_known_positions(tmp_path, true):
         assert explain["measured"]["okx"]["scale"][side] == pytest.approx(wanted, rel=0.01)
 
 
+def test_what_the_price_has_passed_since_a_snapshot_is_closed(tmp_path, true):
+    now = int(samples.simulated().now.timestamp() * 1000)
+    liqdata.ingest(tmp_path / "some", **tables(), positions=rows(true, now - 6 * HOUR), exchange="hyperliquid")
+    with liqdata.open(tmp_path / "some") as market:
+        map = market.liqmap("BTC", view="blended", explain=True)
+        since = market.bars("BTC").to_pandas().query("timestamp >= @map.meta['measured_exchanges'][0]['observed_at']")
+    (known,) = map.meta["measured_exchanges"]
+    low, high = (min(since["low"].min(), map.current_price), max(since["high"].max(), map.current_price))
+    waits = np.where(true["side"] == "LONG", true["liquidation_price"] < low, true["liquidation_price"] > high)
+    assert known["crossed_usd"] > 0
+    quantity = map.meta["explain"]["measured"]["hyperliquid"]["quantity"]
+    for side, found in zip(("LONG", "SHORT"), quantity, strict=True):
+        of = true[(true["side"] == side) & (waits | true["liquidation_price"].isna())]
+        np.testing.assert_allclose(found, of["qty"].sum())
+    # Nothing is fitted to what is older than an hour, and nothing older than half a day is used.
+    assert (known["long_scale"], known["short_scale"]) == (1.0, 1.0)
+    liqdata.ingest(tmp_path / "old", **tables(), positions=rows(true, now - 13 * HOUR), exchange="hyperliquid")
+    with liqdata.open(tmp_path / "old") as market:
+        assert market.liqmap("BTC", view="blended").meta["measured_exchanges"] == []
+
+
 def test_what_contradicts_a_blended_map_is_refused(modelled, whole):
     for ask in (modelled.liqmap, modelled.heatmap):
         with pytest.raises(BadQuery, match=r'view: "census" is not allowed; allowed: .*modelled.*blended'):

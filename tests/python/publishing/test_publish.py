@@ -134,3 +134,15 @@ def test_a_folder_with_other_files_is_refused(archive, tmp_path, capsys):
     assert publish(tmp_path / "site", archive) == 1
     assert "already contains 'index.html'; name a target that is empty" in capsys.readouterr().err
     assert (tmp_path / "site/index.html").read_text() == "mine"
+
+
+def test_an_index_can_only_have_answers_deleted(archive, tmp_path):
+    target, other = tmp_path / "page", tmp_path / "other.txt"
+    assert publish(target, archive) == 0
+    index = json.loads((target / "published.json").read_text())
+    index["retired"] = dict.fromkeys(("../other.txt", str(other), "index.html"), 0)
+    (target / "published.json").write_text(json.dumps(index))
+    other.write_text("of somebody else")
+    assert publish(target, archive) == 0
+    assert other.exists()
+    assert (target / "index.html").exists()
