@@ -203,7 +203,10 @@ class Heatmap(Grid, HeatmapGridMembers):
     def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
         interval = (self.meta.get("explain", {}).get("fit") or {}).get("interval")
         long, short = self.long, self.short
-        if interval is None or self.parted is None or long is None or short is None:
+        # The interval is of modelled amounts, not of known ones.
+        if interval is None or self.exact_share is not None:
+            return None
+        if self.parted is None or long is None or short is None:
             return None
         distances = self.prices[:, None] / self.parted[3] - 1.0
         of_longs = _core.interval_ends(interval, "long", -distances, long)[which]

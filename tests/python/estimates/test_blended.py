@@ -273,6 +273,12 @@ def test_a_server_sends_it_where_it_is_asked_for(whole, capsys):
         assert sent["exact"]["share"] == 1
 
 
+def test_an_interval_is_of_modelled_amounts_alone():
+    market = samples.simulated()
+    assert market.heatmap("BTC", "24h", model=3).low is not None
+    assert market.heatmap("BTC", "24h", model=3, view="blended").low is None
+
+
 def test_a_picture_shows_what_is_known():
     map = samples.simulated().liqmap("BTC", view="blended")
     legends = [text.get_text() for legend in map.plot().figure.findobj(match=_is_legend) for text in legend.get_texts()]
