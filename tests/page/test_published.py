@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 import threading
 import urllib.request
 from contextlib import contextmanager
@@ -128,7 +129,7 @@ def test_what_is_published_is_what_the_server_shows_and_the_rest_is_refused_in_w
         assert refused("range") == [f"{name} · not published" for name in ("3M", "6M", "1y", "all")]
         assert "binance · not published" in refused("exchange")
         assert "measured positions · not published" in refused("source")
-        for name, value in (("exchange", "binance"), ("as_of", "2026-05-31")):
+        for name, value in (("exchange", "binance"), ("as_of", "2026-05-31"), ("source", "blended")):
             page = visit(f"{files.url}/#{name}={value}", live=False)
             sentence = f"Not published: these files have no answer for {name}={value}."
             until(page, f"document.body.textContent.includes('{sentence}')")
@@ -145,3 +146,12 @@ def test_files_that_are_gone_are_said_and_asked_for_again(visit, server, tmp_pat
         until(page, "document.querySelector('.trouble') !== null")
         (folder / "away").rename(folder / "data")
         _drawn(page)
+
+
+def test_a_stream_that_needs_a_token_leaves_the_files_readable(visit, market, server, tmp_path):
+    folder = tmp_path / "site"
+    with site(folder) as files, liqdata.serve(market, token=secrets.token_hex(), origins=[files.url]) as other:
+        _publish(folder, server, "--stream", other.url)
+        page = visit(files.url, live=False)
+        _drawn(page)
+        until(page, "document.querySelector('.clock').textContent.includes('token needed')")

@@ -105,7 +105,7 @@ class Service:
         return None
 
     def _open(self, question: str, headers: Mapping[str, str]) -> Any:
-        request = urllib.request.Request(self.url + question, headers={**self._headers, **headers})  # noqa: S310
+        request = urllib.request.Request(self.url + question, headers={**self._headers, **headers})  # noqa: S310 - checked_url allows http and https alone
         try:
             return self._opener.open(request, timeout=self._timeout)
         except urllib.error.HTTPError as refusal:

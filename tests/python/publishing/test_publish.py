@@ -4,14 +4,19 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import urllib.request
+from contextlib import contextmanager
 
 import buckets
 import pytest
-from samples import NOW
+import samples
+from samples import MINUTE, NOW
 
 import liqdata
-from liqdata import cli
+from liqdata import _core, cli
+from liqdata.publishing.publisher import Publisher, place
+from liqdata.publishing.service import Service
 
 PAGE = "s3://kept/page"
 
@@ -146,3 +151,67 @@ def test_an_index_can_only_have_answers_deleted(archive, tmp_path):
     assert publish(target, archive) == 0
     assert other.exists()
     assert (target / "index.html").exists()
+
+
+@contextmanager
+def publishing(archive, target):
+    """A publisher of an archive that is being written."""
+    with liqdata.open(archive) as market, liqdata.serve(market) as server:
+        publisher = Publisher(Service(server.url, {}), place(str(target)))
+        publisher.begin()
+        yield publisher
+
+
+def append_bar(archive, coin, minutes, orders=None):
+    """A bar that closes so long after the samples, and orders."""
+    bar = {name: cells[-1:] for name, cells in samples.bars((coin,), hours=1).items()}
+    bar["timestamp"], bar["interval"] = [NOW + (minutes - 5) * MINUTE], [5 * MINUTE]
+    writer = _core.ArchiveWriter(archive)
+    writer.append(orders, bar, None)
+    writer.close()
+
+
+def test_a_publication_that_fails_at_its_end_is_tried_again(s3, archive):
+    with publishing(archive, PAGE) as publisher:
+        s3.instead = lambda method, path: (
+            ("403 Forbidden", [], [b""]) if method == "PUT" and path.endswith("published.json") else None
+        )
+        fresh = publisher.fresh()
+        with pytest.raises(liqdata.LiqdataError):
+            publisher.publish(fresh, threading.Event())
+        s3.instead = buckets.as_asked
+        assert publisher.fresh() == fresh == ["BTC", "ETH"]
+        publisher.publish(fresh, threading.Event())
+        assert publisher.fresh() == []
+    assert index_of(s3)["closed"] == NOW
+
+
+def test_a_late_bar_is_published_and_a_coin_without_new_bars_has_its_new_orders(archive, tmp_path):
+    target, question = tmp_path / "page", "api/liquidations?limit=300&symbol=ETH"
+
+    def orders():
+        index = json.loads((target / "published.json").read_text())
+        return len(json.loads((target / index["answers"][question]["file"]).read_text())["data"])
+
+    with publishing(archive, target) as publisher:
+        publisher.publish(publisher.fresh(), threading.Event())
+        before = orders()
+        row = {name: cells[:1] for name, cells in samples.orders(seed=9).items()}
+        row |= {"symbol": ["ETHUSDT"], "timestamp": [NOW + MINUTE], "received_at": [NOW + MINUTE]}
+        append_bar(archive, "BTC", 5, row)
+        assert publisher.fresh() == ["BTC"]
+        publisher.publish(["BTC"], threading.Event())
+        assert orders() == before + 1
+        append_bar(archive, "ETH", 5)
+        assert publisher.fresh() == ["ETH"]
+
+
+def test_a_full_stream_ends_no_publication(tmp_path):
+    target = tmp_path / "page"
+    limits = {"streams": 1, "streams_per_peer": 1}
+    with liqdata.demo(seed=4, live=True) as market, liqdata.serve(market, limits=limits) as server:
+        options = ["publish", str(target), "--url", server.url, "--stream", server.url, "--coins", "BTC", "--once"]
+        with urllib.request.urlopen(f"{server.url}/api/liquidations/stream") as reader:
+            assert reader.status == 200
+            assert cli.main(options) == 0
+    assert json.loads((target / "published.json").read_text())["position"] is None
