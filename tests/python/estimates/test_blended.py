@@ -271,6 +271,8 @@ def test_a_server_sends_it_where_it_is_asked_for(whole, capsys):
         assert cli.main(asked) == 0
         sent = json.loads(capsys.readouterr().out)
         assert sent["exact"]["share"] == 1
+        assert cli.main(asked[:-1]) == 0
+        assert "100.0% known positions" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_interval_is_of_modelled_amounts_alone():

@@ -198,13 +198,15 @@ def label(name: str, answer: Any) -> list[str]:  # noqa: PLR0911 - one per kind 
 
     served = as_served(getattr(answer, "meta", {}))
     what_it_is = "estimate" if served is None else f"{served},"
+    exact = (getattr(answer, "meta", None) or {}).get("exact_share")
+    known = [] if exact is None else [f"{exact:.1%} known positions"]
     if isinstance(answer, Heatmap):
         size = "×".join(map(str, answer.matrix.shape))
-        return [f"{size} cells", "the last column near the price", f"{what_it_is} in {unit_in_words(answer)}"]
+        return [f"{size} cells", "the last column near the price", f"{what_it_is} in {unit_in_words(answer)}", *known]
     if isinstance(answer, LiquidationMap):
         what = [f"{len(answer.prices)} bins", "those nearest to the price"]
         if answer.meta.get("view") != "measured":
-            return [*what, f"{what_it_is} in {unit_in_words(answer)}"]
+            return [*what, f"{what_it_is} in {unit_in_words(answer)}", *known]
         unplaced = answer.meta["measured"]["unplaced_usd"]
         without = [f"{amount(unplaced)} without a price of liquidation"] if unplaced else []
         return [*what, f"measured, in {unit_in_words(answer)}", _seen(answer.meta["seen_share"]), *without]
