@@ -20,6 +20,7 @@ use crate::archive::raw::line;
 use crate::archive::scan::maps_reader;
 use crate::archive::scan::parallel;
 use crate::archive::scan::snapshots;
+use crate::archive::scan::snapshots::PositionsOfDay;
 use crate::archive::scan::table_scan;
 use crate::archive::scan::tail;
 use crate::archive::store::store::{GoesOn, Store};
@@ -567,6 +568,15 @@ impl Archive {
         as_of: Option<Millis>,
     ) -> Result<Scan<PositionRow>, ArchiveError> {
         snapshots::last_positions(&self.store, coin, exchange, as_of)
+    }
+
+    /// The state of the positions of a day that match `filter`, whose start and end are those of the day.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn positions_of_day(&self, filter: &Filter) -> Result<PositionsOfDay, ArchiveError> {
+        snapshots::positions_of_day(&self.store, filter)
     }
 
     /// Estimated maps that match `filter` and `kind`.

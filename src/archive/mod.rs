@@ -114,6 +114,7 @@ pub use rows::positions::PositionRow;
 pub use rows::totals::TotalRow;
 pub use scan::bar_resampling::ResampledBar;
 pub use scan::parallel::OrderFold;
+pub use scan::snapshots::PositionsOfDay;
 pub use scan::table_scan::{OrderDays, Scan};
 pub use scan::tail::TailUpdate;
 pub use store::damaged_part::DamagedPart;

@@ -12,10 +12,7 @@ use crate::market::query::market_query::{
 use crate::market::refusal::{Refusal, RefusalCode};
 use crate::market::revision::{Dependency, wall_clock};
 use crate::market::source::view_source::{RequiredHistory, view_of};
-use crate::model::{
-    Chosen, GroupedOrder, HeatmapRange, Millis, Model, PositionRow, Symbol, TimeRange,
-};
-use std::collections::BTreeSet;
+use crate::model::{Chosen, GroupedOrder, HeatmapRange, Millis, Model, Symbol, TimeRange};
 use std::sync::Arc;
 
 /// Names of the endpoints that compute their answers from liquidation orders.
@@ -118,15 +115,11 @@ impl Market {
         let revision = self.state(&Dependency::Record)?.revision.number;
         self.positions.get((wanted.clone(), as_of, revision), || {
             let (coin, exchange) = (wanted.coin.as_str(), wanted.exchange.as_deref());
-            let mut rows = self.source.positions(coin, exchange, as_of)?;
-            if let Some(range) = wanted.columns.filter(|_| !rows.is_empty()) {
-                let snapshot = |row: &PositionRow| (row.exchange.clone(), row.timestamp);
-                let newest: BTreeSet<(String, Millis)> = rows.iter().map(snapshot).collect();
-                let earlier = self.earlier_positions(coin, exchange, range, as_of)?;
-                let earlier = earlier.into_iter();
-                rows.extend(earlier.filter(|row| !newest.contains(&snapshot(row))));
+            let mut known = KnownPositions::new(&self.source.positions(coin, exchange, as_of)?);
+            if let Some(range) = wanted.columns.filter(|_| !known.is_empty()) {
+                known.extend(&self.earlier_positions(coin, exchange, range, as_of)?);
             }
-            Ok(KnownPositions::new(&rows))
+            Ok(known)
         })
     }
 
@@ -137,14 +130,14 @@ impl Market {
         exchange: Option<&str>,
         columns: HeatmapRange,
         as_of: Option<Millis>,
-    ) -> Result<Vec<PositionRow>, Refusal> {
+    ) -> Result<KnownPositions, Refusal> {
         let end = self.now_at(as_of);
         let first = match columns {
             HeatmapRange::All => self.source.first_bar(coin, as_of, TimeRange::ALL)?,
             _ => Some((end.back(columns.millis()), 0)),
         };
         let Some((start, _)) = first else {
-            return Ok(Vec::new());
+            return Ok(KnownPositions::default());
         };
         let range = TimeRange::new(start, end);
         let step = engine::usual_column(columns, range.length());

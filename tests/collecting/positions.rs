@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use liqdata::archive::{Archive, PositionRow};
+use liqdata::archive::{Archive, Filter, PositionRow};
 use liqdata::collect::{Positions, PositionsStatus, Settings, Status};
-use liqdata::model::Side;
+use liqdata::model::{Millis, Side};
 use rust_decimal::Decimal;
 use tokio::time::Instant;
 
@@ -155,6 +155,13 @@ async fn a_snapshot_may_be_empty_and_a_round_without_answers_is_no_snapshot() {
         .await;
     assert_eq!(last(&archive, "BTC"), []);
     let before = Archive::read(&archive).unwrap();
+    let polled = before.positions_of_day(&Filter {
+        start: Some(open[0].timestamp),
+        end: Some(open[0].timestamp.on(Millis::DAY)),
+        ..Filter::default()
+    });
+    let polled = polled.unwrap().polled;
+    assert!(polled.iter().any(|(_, at)| *at > open[0].timestamp));
     let before = before.last_positions("BTC", None, Some(open[0].timestamp));
     assert_eq!(before.unwrap().rows, open);
 

@@ -370,7 +370,7 @@ class Heatmap(Grid, HeatmapGridMembers):
             A copy with the dimensions ``price`` and ``time`` and the attributes ``symbol, range, model, units,
             updated_at, current_price, tz, simulated``. Times are UTC without a time zone, which plots need; the zone is
             in ``attrs["tz"]``. Files and Zarr stores have them as milliseconds since 1970, so that later columns can be
-            appended.
+            appended. A blended heatmap has the coordinate ``exact_share`` along ``price``.
 
         Examples
         --------
@@ -381,10 +381,11 @@ class Heatmap(Grid, HeatmapGridMembers):
         """
         import xarray as xr
 
+        known = {} if self.exact_share is None else {"exact_share": ("price", self.exact_share.copy())}
         return xr.DataArray(
             self.matrix.copy(),
             dims=("price", "time"),
-            coords={"price": self.prices.copy(), "time": instants(self.times, "time")},
+            coords={"price": self.prices.copy(), "time": instants(self.times, "time"), **known},
             name="liquidations",
             attrs={**self._attributes(), "model": self.model},
         )

@@ -225,8 +225,8 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         -------
         pandas.DataFrame
             A copy with a RangeIndex, what :meth:`from_frame` needs in ``attrs``, and the columns ``price`` (float64),
-            ``side`` (LONG or SHORT), one column per tier with the leverage as name (such as ``"10"``, float64), and
-            ``total`` (float64).
+            ``side`` (LONG or SHORT), one column per tier with the leverage as name (such as ``"10"``, float64),
+            ``total`` (float64), and for a blended map ``exact_share`` (float64).
 
         Examples
         --------
@@ -243,6 +243,7 @@ class LiquidationMap(Grid, LiquidationMapMembers):
                 "side": pd.Series(self._capitals().tolist(), dtype="str"),
                 **tiers,
                 "total": self.total.copy(),
+                **({} if self.exact_share is None else {"exact_share": self.exact_share.copy()}),
             }
         )
         frame.attrs.update(attributes(self, bin_width=self.bin_width))
@@ -282,7 +283,7 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         ----------
         frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
             One row per bin with the columns of :meth:`to_frame`, in any order. Columns named by whole numbers are
-            tiers.
+            tiers; ``exact_share`` may be missing.
         symbol, range : str, optional
             Those of the map; by default what ``frame.attrs`` says. Frames of polars and of CSV have no attributes.
         updated_at : int, datetime or str, optional
@@ -340,6 +341,7 @@ class LiquidationMap(Grid, LiquidationMapMembers):
             twice(levels[order][sides[order] == side], f"a bin of {str(side).upper()} at the price")
         width = positive(found["bin_width"], "bin_width") if "bin_width" in found else _width(np.unique(levels))
         columns = [amounts(bins[name], str(name))[order] for name in tiers.values()]
+        is_blended = "exact_share" in bins.columns
         return LiquidationMap(
             symbol=found["symbol"],
             range=found["range"],
@@ -351,6 +353,7 @@ class LiquidationMap(Grid, LiquidationMapMembers):
             sides=sides[order],
             tiers=np.array(columns).T.reshape(len(bins), len(tiers)).copy(),
             total=amounts(bins["total"], "total")[order],
+            exact_share=amounts(bins["exact_share"], "exact_share", is_sparse=True)[order] if is_blended else None,
             meta=labels(found),
         )
 
@@ -360,8 +363,8 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         Returns
         -------
         xarray.Dataset
-            A copy with the dimensions ``bin`` and ``leverage``, the variables ``tiers`` (bin, leverage) and ``total``
-            (bin), the coordinates ``price`` and ``side`` (LONG or SHORT) along ``bin`` and ``time`` (one value, the
+            A copy with the dimensions ``bin`` and ``leverage``, the variables ``tiers`` (bin, leverage), ``total``
+            (bin) and for a blended map ``exact_share`` (bin), the coordinates ``price`` and ``side`` (LONG or SHORT) along ``bin`` and ``time`` (one value, the
             time of the last input, stored as in :meth:`Heatmap.to_xarray`), the attributes of
             :meth:`Heatmap.to_xarray` except ``model``, and ``bin_width``.
 
@@ -375,8 +378,9 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         import numpy as np
         import xarray as xr
 
+        known = {} if self.exact_share is None else {"exact_share": ("bin", self.exact_share.copy())}
         return xr.Dataset(
-            {"tiers": (("bin", "leverage"), self.tiers.copy()), "total": ("bin", self.total.copy())},
+            {"tiers": (("bin", "leverage"), self.tiers.copy()), "total": ("bin", self.total.copy()), **known},
             coords={
                 "leverage": self.leverages.copy(),
                 "price": ("bin", self.prices.copy()),

@@ -360,6 +360,24 @@ pub(crate) fn last(
         .collect()
 }
 
+/// Exchange and time of every measurement of a kind from `start` (inclusive) to `end` (exclusive).
+pub(crate) fn times(
+    journal: &Connection,
+    kind: MeasurementKind,
+    exchange: Option<&str>,
+    (start, end): (Millis, Millis),
+) -> rusqlite::Result<Vec<(String, Millis)>> {
+    journal
+        .prepare_cached(
+            "SELECT exchange, at FROM measurements
+             WHERE kind = ?1 AND at >= ?2 AND at < ?3 AND (?4 IS NULL OR exchange = ?4) ORDER BY at, exchange",
+        )?
+        .query_map(params![kind.name(), start.0, end.0, exchange], |line| {
+            Ok((line.get(0)?, Millis(line.get(1)?)))
+        })?
+        .collect()
+}
+
 /// Sums of the [`MeasurementKind::ComparedCents`] and [`MeasurementKind::VenueCents`] of a time range, for each
 /// exchange and kind.
 pub(crate) fn compared(

@@ -728,6 +728,20 @@ pub(crate) fn newest<R: Row>(
         })
 }
 
+/// Number of rows between `start` and `end`, and the largest of their ids.
+pub(crate) fn extent<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+) -> rusqlite::Result<(i64, i64)> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT count(*), ifnull(max(rowid), 0) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2",
+            R::TABLE
+        ))?
+        .query_row([start.0, end.0], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 /// Row counts by ingest id, for each exchange or kind of map.
 pub(crate) type RowCounts = BTreeMap<Option<String>, Vec<(String, u64)>>;
 

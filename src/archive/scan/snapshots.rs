@@ -2,7 +2,7 @@
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::SegmentState;
+use crate::archive::catalog::manifest::{Day, SegmentState};
 use crate::archive::coverage_log::events;
 use crate::archive::coverage_log::events::MeasurementKind;
 use crate::archive::filter::Filter;
@@ -19,6 +19,48 @@ pub(crate) fn positions(store: &Store, filter: &Filter) -> Result<Scan<PositionR
     let mut scan = table_scan::scan::<PositionRow>(store, filter)?;
     PositionRow::sort_for_file(&mut scan.rows);
     Ok(scan)
+}
+
+/// The state of the positions of a day. While it is equal, a read of them returns the same rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PositionsOfDay {
+    /// Paths of the segments.
+    segments: Vec<String>,
+    /// Number of rows in the journal, and the id of the last one.
+    journaled: (i64, i64),
+    /// Exchanges and times of the snapshots that were polled, also of those without rows.
+    pub polled: Vec<(String, Millis)>,
+}
+
+impl PositionsOfDay {
+    /// Whether all rows of the day are in files.
+    #[must_use]
+    pub fn is_filed(&self) -> bool {
+        self.journaled.0 == 0
+    }
+}
+
+/// Implements `Archive::positions_of_day`.
+pub(crate) fn positions_of_day(
+    store: &Store,
+    filter: &Filter,
+) -> Result<PositionsOfDay, ArchiveError> {
+    let start = filter.start.unwrap_or_default();
+    let end = filter.end.unwrap_or(start);
+    store.ask(|journal| {
+        let (day, state) = (Day::of(start), SegmentState::Active);
+        let segments = manifest::of_day_at(journal, PositionRow::TABLE, day, state, filter.as_of)?;
+        Ok(PositionsOfDay {
+            segments: segments.into_iter().map(|part| part.path).collect(),
+            journaled: database::extent::<PositionRow>(journal, start, end)?,
+            polled: events::times(
+                journal,
+                MeasurementKind::Accounts,
+                filter.exchange.as_deref(),
+                (start, filter.as_of.map_or(end, |at| at.on(1).min(end))),
+            )?,
+        })
+    })
 }
 
 /// Implements `Archive::last_positions`.

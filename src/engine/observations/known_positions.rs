@@ -1,6 +1,7 @@
 //! Snapshots of the positions of accounts in one coin, prepared for estimates.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::model::{Millis, PositionRow, nearest_f64};
 
@@ -37,14 +38,14 @@ pub struct PositionSnapshot {
 /// The snapshots of each exchange.
 #[derive(Clone, Debug, Default)]
 pub struct KnownPositions {
-    exchanges: BTreeMap<String, BTreeMap<Millis, PositionSnapshot>>,
+    exchanges: BTreeMap<String, BTreeMap<Millis, Arc<PositionSnapshot>>>,
 }
 
 impl KnownPositions {
     /// The snapshots with these rows, which are of one coin.
     #[must_use]
     pub fn new(rows: &[PositionRow]) -> Self {
-        let mut found = Self::default();
+        let mut found: BTreeMap<String, BTreeMap<Millis, PositionSnapshot>> = BTreeMap::new();
         let is_same = |a: &PositionRow, b: &PositionRow| {
             a.timestamp == b.timestamp && a.exchange == b.exchange
         };
@@ -53,7 +54,7 @@ impl KnownPositions {
             let Some(first) = rows.first() else {
                 continue;
             };
-            let snapshots = found.exchanges.entry(first.exchange.clone()).or_default();
+            let snapshots = found.entry(first.exchange.clone()).or_default();
             let snapshot = snapshots.entry(first.timestamp).or_default();
             for row in rows {
                 snapshot.add(row);
@@ -64,7 +65,7 @@ impl KnownPositions {
             known.extend(rows.iter().map(|row| row.account.as_str()));
         }
         for ((exchange, at), accounts) in accounts {
-            let snapshots = found.exchanges.get_mut(exchange);
+            let snapshots = found.get_mut(exchange);
             if let Some(snapshot) = snapshots.and_then(|known| known.get_mut(&at)) {
                 snapshot.accounts = accounts.len();
                 for located in &mut snapshot.located {
@@ -72,7 +73,29 @@ impl KnownPositions {
                 }
             }
         }
-        found
+        let shared = |(at, snapshot)| (at, Arc::new(snapshot));
+        let shared = |(exchange, snapshots): (String, BTreeMap<Millis, PositionSnapshot>)| {
+            (exchange, snapshots.into_iter().map(shared).collect())
+        };
+        Self {
+            exchanges: found.into_iter().map(shared).collect(),
+        }
+    }
+
+    /// Adds the snapshots of `other`. A snapshot that is known already stays.
+    pub fn extend(&mut self, other: &Self) {
+        for (exchange, snapshots) in &other.exchanges {
+            let known = self.exchanges.entry(exchange.clone()).or_default();
+            for (at, snapshot) in snapshots {
+                known.entry(*at).or_insert_with(|| Arc::clone(snapshot));
+            }
+        }
+    }
+
+    /// Adds a snapshot of `exchange` without positions, unless one of this time is known.
+    pub fn add_empty(&mut self, exchange: &str, at: Millis) {
+        let known = self.exchanges.entry(exchange.to_owned()).or_default();
+        known.entry(at).or_default();
     }
 
     /// Whether there are no snapshots.
@@ -94,7 +117,7 @@ impl KnownPositions {
             .iter()
             .filter_map(move |(exchange, snapshots)| {
                 let (taken, snapshot) = snapshots.range(..=at).next_back()?;
-                Some((exchange.as_str(), *taken, snapshot))
+                Some((exchange.as_str(), *taken, &**snapshot))
             })
     }
 }

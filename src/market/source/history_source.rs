@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::{
-    self, ArrivedOrder, CascadeQuestion, LargestQuestion, ObservedTables, Timeline,
+    self, ArrivedOrder, CascadeQuestion, KnownPositions, LargestQuestion, ObservedTables, Timeline,
     TimelineQuestion,
 };
 use crate::market::names::KnownNames;
@@ -142,9 +142,9 @@ pub(crate) trait HistorySource: ViewSource {
         Ok(Vec::new())
     }
 
-    /// The account positions in a coin at the last snapshot of each exchange in each step of `range`, in time order.
+    /// The account positions in a coin at the last snapshot of each exchange in each step of `range`.
     ///
-    /// Steps of `step` milliseconds end at multiples of it. The newest snapshot by the start of the range comes first.
+    /// Steps of `step` milliseconds end at multiples of it. The newest snapshot by the start of the range is included.
     fn position_history(
         &self,
         _coin: &str,
@@ -152,8 +152,8 @@ pub(crate) trait HistorySource: ViewSource {
         _range: TimeRange,
         _step: i64,
         _as_of: Option<Millis>,
-    ) -> Result<Vec<PositionRow>, Refusal> {
-        Ok(Vec::new())
+    ) -> Result<KnownPositions, Refusal> {
+        Ok(KnownPositions::default())
     }
 
     /// The recorded maps in `range`, filtered by kind, coin and model version if given. More than `most` bytes are

@@ -55,11 +55,16 @@ def earlier():
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, true, earlier):
+def folder(tmp_path_factory, true, earlier):
     """An archive that knows a part of the positions two hours before its end, and all of them at its end."""
     folder = tmp_path_factory.mktemp("blended") / "archive"
     liqdata.ingest(folder, **tables(), positions=rows(true[::9], earlier), exchange="hyperliquid")
     liqdata.ingest(folder, positions=rows(true, samples.simulated().now), exchange="hyperliquid")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(folder):
     with liqdata.open(folder) as market:
         yield market
 
@@ -102,6 +107,44 @@ def test_with_all_positions_it_is_their_map(whole, true):
     # Cropped bins have their shares.
     near = whole.liqmap("BTC", view="blended", span=(low, 1.03 * blended.current_price))
     assert len(near.exact_share) == len(near.total) < len(blended.total)
+
+
+def test_tables_of_a_map_have_its_exact_share(whole, folder, earlier, capsys):
+    asked = {"view": "blended", "as_of": earlier}
+    for map in (whole.liqmap("BTC", **asked), whole.heatmap("BTC", "12h", **asked)):
+        assert 0.02 < np.nanmax(map.exact_share) < 0.9
+        np.testing.assert_array_equal(map.to_xarray()["exact_share"], map.exact_share)
+    map = whole.liqmap("BTC", **asked)
+    frame = map.to_frame()
+    np.testing.assert_array_equal(frame["exact_share"], map.exact_share)
+    again = liqdata.LiquidationMap.from_frame(frame[::-1])
+    np.testing.assert_array_equal(again.exact_share, map.exact_share)
+    command = ["liqmap", "BTC", "--archive", str(folder), "--view", "blended", "--as-of", str(earlier), "--csv"]
+    assert cli.main(command) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.endswith(",total_usd,exact_share")
+    sent = [float(line.rsplit(",", 1)[1] or "nan") for line in lines]
+    np.testing.assert_array_equal(sent, map.exact_share)
+
+
+def test_a_snapshot_that_comes_late_or_is_undone_is_seen(tmp_path, true, earlier):
+    now, day = earlier + 2 * HOUR, 24 * HOUR
+    liqdata.ingest(tmp_path / "a", **tables(), positions=rows(true, now), exchange="hyperliquid")
+    with liqdata.open(tmp_path / "a") as market:
+
+        def columns():
+            map = market.heatmap("BTC", "24h", span="all", view="blended")
+            ends = map.times.astype("datetime64[ms]").astype(int)
+            return {int(end): float(np.nansum(cells)) for end, cells in zip(ends, map.matrix.T, strict=True)}
+
+        before = columns()
+        assert columns() == before
+        liqdata.ingest(tmp_path / "a", positions=rows(true[::9], now - day + 6 * HOUR), exchange="hyperliquid")
+        after = columns()
+        changed = [end for end in before if before[end] != pytest.approx(after[end], rel=1e-9)]
+        assert now - day + 6 * HOUR <= min(changed) < now - day + 7 * HOUR
+        liqdata.archive.undo(tmp_path / "a", liqdata.archive.ingests(tmp_path / "a")[-1]["id"])
+        assert columns() == before
 
 
 def test_a_column_has_the_positions_known_at_its_end(whole, true, earlier):

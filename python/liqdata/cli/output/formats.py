@@ -283,6 +283,7 @@ def as_csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]], *, header: b
 def _flat(name: str, answer: Any) -> tuple[list[str], Iterable[Mapping[str, Any]]]:
     """Flatten an answer to column names and rows: one row per cell or bin of a grid."""
     from liqdata.results.heatmap import Heatmap
+    from liqdata.results.json_form import numbers
     from liqdata.results.map import LiquidationMap
 
     from .table import records
@@ -296,10 +297,17 @@ def _flat(name: str, answer: Any) -> tuple[list[str], Iterable[Mapping[str, Any]
         )
     if isinstance(answer, LiquidationMap):
         tiers = [f"{leverage}x_usd" for leverage in answer.leverages.tolist()]
-        return ["price", "side", *tiers, "total_usd"], (
-            {"price": price, "side": side.upper(), **dict(zip(tiers, usd, strict=True)), "total_usd": total}
-            for price, side, usd, total in zip(
-                answer.prices.tolist(), answer.sides.tolist(), answer.tiers.tolist(), answer.total.tolist(), strict=True
+        shares = answer.exact_share
+        known = [{}] * len(answer.total) if shares is None else [{"exact_share": one} for one in numbers(shares)]
+        return ["price", "side", *tiers, "total_usd", *([] if shares is None else ["exact_share"])], (
+            {"price": price, "side": side.upper(), **dict(zip(tiers, usd, strict=True)), "total_usd": total, **share}
+            for price, side, usd, total, share in zip(
+                answer.prices.tolist(),
+                answer.sides.tolist(),
+                answer.tiers.tolist(),
+                answer.total.tolist(),
+                known,
+                strict=True,
             )
         )
     rows = records(name, answer)

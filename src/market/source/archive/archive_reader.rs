@@ -12,6 +12,7 @@ use crate::engine::{self, Fit, FitSource, Ring};
 use crate::market::refusal::{Refusal, RefusalCode};
 use crate::market::source::archive::day_cache::{CacheLimits, DayCache};
 use crate::market::source::archive::live_day;
+use crate::market::source::archive::position_days::PositionDays;
 use crate::market::source::view_source::RequiredHistory;
 use crate::model::{Millis, Model, Specification};
 
@@ -29,6 +30,7 @@ const ROW: usize = 60;
 pub(crate) struct ArchiveReader {
     pub(crate) archive: Archive,
     pub(crate) days: DayCache,
+    pub(crate) positions: PositionDays,
     /// Coins with a ledger that warms up.
     pub(crate) warming_up: Mutex<BTreeSet<String>>,
     rings: Mutex<Vec<PastRing>>,
@@ -53,6 +55,7 @@ impl ArchiveReader {
         let desk = Self {
             archive,
             days: DayCache::in_room(CacheLimits { rows: 0, histories }),
+            positions: PositionDays::default(),
             warming_up: Mutex::default(),
             rings: Mutex::default(),
             ring_orders: AtomicUsize::new(0),
@@ -72,6 +75,7 @@ impl ArchiveReader {
     /// Drops all cached rows.
     pub(crate) fn clear(&self) {
         self.days.clear();
+        self.positions.clear();
         self.rings().clear();
     }
 

@@ -2,8 +2,8 @@
 
 use crate::archive::{Archive, Filter, OrderFold};
 use crate::engine::{
-    self, ArrivedOrder, CascadeQuestion, LargestOrders, LargestQuestion, ObservedTables,
-    OrderMinutes, Timeline, TimelineQuestion, TotalCandidates,
+    self, ArrivedOrder, CascadeQuestion, KnownPositions, LargestOrders, LargestQuestion,
+    ObservedTables, OrderMinutes, Timeline, TimelineQuestion, TotalCandidates,
 };
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
@@ -19,7 +19,7 @@ use crate::model::{
     ALL_EXCHANGES, Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis,
     ObservedOpenInterest, Order, OrderBrief, PeriodLength, PositionRow, TimeRange, TotalRow,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -95,23 +95,6 @@ impl OrderFold for NameCollector {
     fn take(&mut self, order: OrderBrief<'_>) {
         self.0.note(order.exchange, order.symbol, order.coin);
     }
-}
-
-/// The rows of the last snapshot of each exchange in each step of `step` milliseconds.
-fn last_of_steps(mut rows: Vec<PositionRow>, step: i64) -> Vec<PositionRow> {
-    // A snapshot at the end of a step belongs to it.
-    let step_of = |at: Millis| at.0.saturating_sub(1).div_euclid(step.max(1));
-    let mut last: BTreeMap<(String, i64), Millis> = BTreeMap::new();
-    for row in &rows {
-        let key = (row.exchange.clone(), step_of(row.timestamp));
-        let at = last.entry(key).or_default();
-        *at = row.timestamp.max(*at);
-    }
-    rows.retain(|row| {
-        let key = (row.exchange.clone(), step_of(row.timestamp));
-        last.get(&key) == Some(&row.timestamp)
-    });
-    rows
 }
 
 impl HistorySource for ArchiveSource {
@@ -388,27 +371,22 @@ impl HistorySource for ArchiveSource {
         range: TimeRange,
         step: i64,
         as_of: Option<Millis>,
-    ) -> Result<Vec<PositionRow>, Refusal> {
-        let archive = &self.reader(as_of).archive;
+    ) -> Result<KnownPositions, Refusal> {
+        let ArchiveReader {
+            archive, positions, ..
+        } = self.reader(as_of);
         let filter = Filter {
             exchange: exchange.map(str::to_owned),
             ..self.filter(Some(coin), as_of, range)?
         };
-        let mut known = archive
-            .last_positions(coin, exchange, Some(range.start.back(1)))?
-            .rows;
+        let before = archive.last_positions(coin, exchange, Some(range.start.back(1)))?;
+        let mut known = KnownPositions::new(&before.rows);
         // One day at a time, so that few rows are in memory at once.
         let mut start = range.start;
         while start < range.end {
-            let end = Millis(start.0.div_euclid(Millis::DAY) * Millis::DAY).on(Millis::DAY);
-            let end = end.min(range.end);
-            let rows = archive.positions(&Filter {
-                start: Some(start),
-                end: Some(end),
-                ..filter.clone()
-            })?;
-            known.extend(last_of_steps(rows.rows, step));
-            start = end;
+            let day = Millis(start.0.div_euclid(Millis::DAY) * Millis::DAY);
+            known.extend(&*positions.of_day(archive, &filter, day, step)?);
+            start = day.on(Millis::DAY);
         }
         Ok(known)
     }

@@ -15,8 +15,8 @@ use tokio::sync::watch;
 
 use crate::archive::Archive;
 use crate::engine::{
-    ArrivedOrder, CompleteTapes, LargestQuestion, Observations, ObservedTables, RecordedRanges,
-    Timeline, TimelineQuestion, View,
+    ArrivedOrder, CompleteTapes, KnownPositions, LargestQuestion, Observations, ObservedTables,
+    RecordedRanges, Timeline, TimelineQuestion, View,
 };
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::names::KnownNames;
@@ -427,7 +427,7 @@ impl HistorySource for ReplaySource {
         range: TimeRange,
         step: i64,
         as_of: Option<Millis>,
-    ) -> Result<Vec<PositionRow>, Refusal> {
+    ) -> Result<KnownPositions, Refusal> {
         let at = self.at(as_of)?;
         self.place.position_history(coin, exchange, range, step, at)
     }
