@@ -1,22 +1,14 @@
 //! All public methods for reading an archive.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::archive::catalog::ingests;
-use crate::archive::catalog::stats;
 use crate::archive::coverage::damage_gaps;
-use crate::archive::coverage::gap_status;
-use crate::archive::coverage::liveness;
-use crate::archive::coverage::report;
-use crate::archive::disk_use;
 use crate::archive::export::merge;
 use crate::archive::export::{closed_days, snapshot};
 use crate::archive::integrity::{relist, verify};
 use crate::archive::journal::database;
 use crate::archive::ledger_files;
-use crate::archive::raw::line;
 use crate::archive::scan::maps_reader;
 use crate::archive::scan::parallel;
 use crate::archive::scan::snapshots;
@@ -24,13 +16,16 @@ use crate::archive::scan::snapshots::PositionsOfDay;
 use crate::archive::scan::table_scan;
 use crate::archive::scan::tail;
 use crate::archive::store::store::{GoesOn, Store};
+use crate::archive::views::catalog::CatalogView;
+use crate::archive::views::coverage::CoverageView;
+use crate::archive::views::integrity::IntegrityView;
+use crate::archive::views::raw::RawView;
 use crate::archive::{
-    ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart, DiskSpace,
-    ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow, OpenInterestRow,
-    OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, Relisted, ResampledBar,
-    Scan, Session, TailUpdate, TopicGap, TotalRow, VenueCoverage, Verification,
+    ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, ExportSelection,
+    Filter, MapRow, OpenInterestRow, OrderDays, OrderFold, OrderRow, PositionRow, Relisted,
+    ResampledBar, Scan, TailUpdate, TotalRow, Verification,
 };
-use crate::model::{CoverageGap, GroupedOrder, Millis, OrderBrief, PeriodLength, TimeRange};
+use crate::model::{GroupedOrder, Millis, OrderBrief, PeriodLength};
 
 /// Read access to an archive.
 ///
@@ -246,61 +241,6 @@ impl Archive {
     }
 }
 
-/// Contents.
-impl Archive {
-    /// Row counts and latest time of the archive, read without a scan.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn summary(&self) -> Result<ArchiveSummary, ArchiveError> {
-        self.store.ask(stats::known)
-    }
-
-    /// Coins with bars, sorted by name.
-    ///
-    /// If `as_of` is given, only coins with a bar that had closed and been received by then.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn coins(&self, as_of: Option<Millis>) -> Result<Vec<KnownCoin>, ArchiveError> {
-        self.store.ask(|journal| stats::coins(journal, as_of))
-    }
-
-    /// Exchanges with rows in the archive, sorted by name.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn exchanges(&self) -> Result<BTreeSet<String>, ArchiveError> {
-        self.store.ask(stats::exchanges)
-    }
-}
-
-/// Ingests: imports of historical data.
-impl Archive {
-    /// All ingests, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn ingests(&self) -> Result<Vec<IngestRow>, ArchiveError> {
-        self.store.ask(ingests::all)
-    }
-
-    /// Ids of the ingests that may lack rows in the archive.
-    ///
-    /// These are the undone ingests, and the ingests that repeated rows of an undone one.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn incomplete_ingests(&self) -> Result<Vec<String>, ArchiveError> {
-        self.store.ask(ingests::incomplete)
-    }
-}
-
 /// Reading rows.
 impl Archive {
     /// Orders that match `filter`, sorted by time, exchange and dedupe key.
@@ -462,17 +402,6 @@ impl Archive {
         parallel::fold_orders(&self.store, filter, new)
     }
 
-    /// End of the last day that has order segments, if any.
-    ///
-    /// An order in the journal with an earlier time may be a duplicate of an order in a segment.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn compacted_until(&self) -> Result<Option<Millis>, ArchiveError> {
-        parallel::compacted_until(&self.store)
-    }
-
     /// Passes all matching orders to `sink`, in no particular order.
     ///
     /// Returns the state that `sink` has changed, and the [`ArchiveSummary`] of the archive that was read. If a
@@ -534,15 +463,6 @@ impl Archive {
         table_scan::scan(&self.store, filter)
     }
 
-    /// Whether the archive has totals of periods.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn has_totals(&self) -> Result<bool, ArchiveError> {
-        self.store.ask(stats::has_totals)
-    }
-
     /// Trading positions that match `filter`, sorted by snapshot, exchange, coin and account.
     ///
     /// # Errors
@@ -570,7 +490,7 @@ impl Archive {
         snapshots::last_positions(&self.store, coin, exchange, as_of)
     }
 
-    /// The state of the positions of a day that match `filter`, whose start and end are those of the day.
+    /// The state of the positions that match `filter` on the day between its start and its end.
     ///
     /// # Errors
     ///
@@ -605,402 +525,10 @@ impl Archive {
     ) -> Result<Scan<MapRow>, ArchiveError> {
         maps_reader::maps_within(&self.store, filter, kind, most)
     }
-
-    /// Compressed size, in bytes, of all maps of the day that contains `at`.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn map_bytes(&self, at: Millis) -> Result<u64, ArchiveError> {
-        maps_reader::map_bytes(&self.store, at)
-    }
-}
-
-/// Coverage and gaps.
-impl Archive {
-    /// Known gaps of orders that overlap `start` to `end`, sorted by start.
-    ///
-    /// Includes the gaps of segments that are damaged now, whether or not a writer has quarantined those segments.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the range is empty or the journal cannot be read.
-    pub fn gaps(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
-        report::gaps(&self.store, start, end)
-    }
-
-    /// As [`Archive::gaps`], limited to gaps that were recorded by `as_of`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::gaps`].
-    pub fn gaps_known(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<Gap>, ArchiveError> {
-        report::gaps_known(&self.store, start, end, as_of)
-    }
-
-    /// Sessions that overlap the range from `start` to `end`, sorted by start.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the range is empty or the journal cannot be read.
-    pub fn sessions(&self, start: Millis, end: Millis) -> Result<Vec<Session>, ArchiveError> {
-        report::sessions(&self.store, start, end)
-    }
-
-    /// Coverage of each exchange from `start` to `end`, sorted by exchange name.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the range is empty or the archive cannot be read.
-    pub fn coverage(&self, start: Millis, end: Millis) -> Result<Vec<VenueCoverage>, ArchiveError> {
-        report::coverage(&self.store, start, end)
-    }
-
-    /// As [`Archive::coverage`] as of an instant, with order counts from the caller.
-    ///
-    /// `counts` maps an exchange to its number of orders and the time of its last order.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::coverage`].
-    pub fn coverage_of(
-        &self,
-        start: Millis,
-        end: Millis,
-        counts: &BTreeMap<String, (u64, Millis)>,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<VenueCoverage>, ArchiveError> {
-        report::coverage_of(&self.store, start, end, counts, as_of)
-    }
-
-    /// Time ranges in which each exchange was connected and has no known gap.
-    ///
-    /// The ranges are sorted and disjoint. Lists every exchange that ever had a session. Gaps that were recovered by
-    /// `as_of` count as covered. Gaps of single topics also count as covered.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the range is empty or the archive cannot be read.
-    pub fn covered(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
-        report::covered(&self.store, start, end, as_of)
-    }
-
-    /// As [`Archive::covered`]. In an archive without sessions each exchange is covered between its first and its last
-    /// order.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::covered`].
-    pub fn recorded(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
-        report::recorded(&self.store, start, end, as_of)
-    }
-
-    /// When the first session began, or of the first order.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn orders_from(&self) -> Result<Option<Millis>, ArchiveError> {
-        self.store.ask(stats::orders_from)
-    }
-
-    /// The first instant at which anything was observed: as [`Archive::orders_from`], or of the first reading, position
-    /// or close of a bar.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn observed_from(&self) -> Result<Option<Millis>, ArchiveError> {
-        self.store.ask(stats::observed_from)
-    }
-
-    /// As [`Archive::covered`], but only for channels that report every order.
-    ///
-    /// Gaps of single topics do not count as covered.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::covered`].
-    pub fn fully_covered(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
-        report::fully_covered(&self.store, start, end, as_of)
-    }
-
-    /// Gaps of single topics, as known at `as_of`, sorted by start.
-    ///
-    /// Returns the gaps that overlap `start` to `end`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::gaps`].
-    pub fn topic_gaps(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<TopicGap>, ArchiveError> {
-        report::topic_gaps(&self.store, start, end, as_of)
-    }
-
-    /// Gap outcomes, as known at `as_of`, sorted by start.
-    ///
-    /// Returns the outcomes that overlap `start` to `end`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::gaps`].
-    pub fn outcomes(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<GapOutcome>, ArchiveError> {
-        report::outcomes(&self.store, start, end, as_of)
-    }
-
-    /// Gaps of exchanges and of single topics, each with its status, sorted by start.
-    ///
-    /// Lists the gaps that overlap `start` to `end`. The status is the one known at `as_of`. If one recovery request
-    /// covered several gaps, each of these gaps counts all orders that the request recovered.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::gaps`].
-    pub fn gap_statuses(
-        &self,
-        start: Millis,
-        end: Millis,
-        as_of: Option<Millis>,
-    ) -> Result<Vec<CoverageGap>, ArchiveError> {
-        gap_status::gap_statuses(&self.store, start, end, as_of)
-    }
-
-    /// Gaps of exchanges to which the collector has not connected yet.
-    ///
-    /// Returns no gaps if any exchange has been connected since the first of these gaps began.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn pending_gaps(&self) -> Result<Vec<Gap>, ArchiveError> {
-        gap_status::pending_gaps(&self.store)
-    }
-
-    /// Parts of an exchange's gaps that are neither recovered nor lost, sorted and disjoint.
-    ///
-    /// Gaps of damaged segments are included only if they end after `damaged_since`. The limit is needed because the
-    /// search for damage reads the segment files.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::gaps`].
-    pub fn open_ranges(
-        &self,
-        exchange: &str,
-        damaged_since: Millis,
-    ) -> Result<Vec<TimeRange>, ArchiveError> {
-        gap_status::open_ranges(&self.store, exchange, damaged_since)
-    }
-
-    /// Gaps left by damaged order segments from `start` to `end`, sorted by start.
-    ///
-    /// Includes quarantined segments and damaged ones that no writer has quarantined yet. The rows are missing from
-    /// every result, so these gaps do not depend on `as_of`.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal or a segment cannot be read.
-    pub fn damage_gaps(&self, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
-        damage_gaps::damage_gaps(&self.store, start, end)
-    }
-
-    /// Known damaged segments of the tables `kinds` that had rows between `start` and `end`.
-    ///
-    /// Includes a damaged journal, because it may contain such rows. Reads no segment: reports only damage that earlier
-    /// reads and checks found.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn damage_within(
-        &self,
-        kinds: &[&str],
-        start: Millis,
-        end: Millis,
-    ) -> Result<Vec<DamagedPart>, ArchiveError> {
-        damage_gaps::damage_within(&self.store, kinds, start, end)
-    }
-
-    /// All quarantined segments, and all other parts that are known to be damaged.
-    ///
-    /// A segment counts as damaged if it is missing or its length has changed. It also counts as damaged if a read or a
-    /// check found it damaged.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::Replaced`] if the journal file was replaced since it was opened, else [`ArchiveError`] if the
-    /// journal or a segment cannot be read.
-    pub fn damage(&self) -> Result<Vec<DamagedPart>, ArchiveError> {
-        damage_gaps::damage(&self.store)
-    }
-
-    /// Size of the parts of the archive in bytes: files by table, `superseded` files, the `journal`, `raw` frames and
-    /// other folders.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn bytes_by_part(&self) -> Result<BTreeMap<String, u64>, ArchiveError> {
-        disk_use::bytes_by_part(&self.store)
-    }
-
-    /// Size and free space of the archive's disk; `None` if the system does not say.
-    #[must_use]
-    pub fn disk_space(&self) -> Option<DiskSpace> {
-        DiskSpace::of(self.path())
-    }
-
-    /// Size of the write-ahead log, in bytes; see [`log_bytes`](crate::archive::log_bytes).
-    #[must_use]
-    pub fn log_bytes(&self) -> u64 {
-        database::log_bytes(&self.store.folder)
-    }
-
-    /// Whether any process, including this one, has the archive open for writing.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the lock cannot be inspected.
-    pub fn has_writer(&self) -> Result<bool, ArchiveError> {
-        liveness::has_writer(&self.store)
-    }
-
-    /// The end of each exchange's last session.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn connected_until(&self) -> Result<BTreeMap<String, Millis>, ArchiveError> {
-        liveness::connected_until(&self.store)
-    }
-}
-
-/// Verification and damage.
-impl Archive {
-    /// Reads the journal and every file, and compares their contents with the stored checksums.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if a file or the journal cannot be read at all.
-    pub fn verify(&self) -> Result<Verification, ArchiveError> {
-        verify::verify(&self.store)
-    }
-
-    /// As [`Archive::verify`], with progress reports.
-    ///
-    /// Calls `goes_on` after each file with the number of files read so far and the total number of files. If it
-    /// returns false, the remaining files are not checked.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::verify`].
-    pub fn verify_observed(
-        &self,
-        goes_on: &mut dyn FnMut(usize, usize) -> bool,
-    ) -> Result<Verification, ArchiveError> {
-        verify::verify_observed(&self.store, goes_on)
-    }
-
-    /// Number of files that are known to be damaged.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::Forked`] in a process forked from the one that opened the archive.
-    pub fn damaged_files(&self) -> Result<usize, ArchiveError> {
-        self.store.damaged_files()
-    }
-
-    /// Number of changes to the known damage, and the time of the last change.
-    ///
-    /// Counts the changes since the archive was opened.
-    #[must_use]
-    pub fn changes_of_damage(&self) -> (u64, Millis) {
-        self.store.changes_of_damage()
-    }
-
-    /// Clears the record of known damage, then logs missing, truncated and quarantined files again.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read.
-    pub fn recheck_damage(&self) -> Result<(), ArchiveError> {
-        self.store.forget_damage();
-        damage_gaps::warn_of_damage(&self.store)
-    }
-
-    /// Records that the journal is damaged, if `fault` is the error of a damaged journal.
-    pub(crate) fn note(&self, fault: &ArchiveError) {
-        self.store.note(fault);
-    }
 }
 
 /// Raw frames and export.
 impl Archive {
-    /// Files of raw frames, sorted by day and time of creation.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the folder cannot be read.
-    pub fn raw_files(&self) -> Result<Vec<RawFileEntry>, ArchiveError> {
-        line::raw_files(&self.store)
-    }
-
-    /// Symbolic links in the folder of raw frames. Reads do not follow them.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the folder cannot be read.
-    pub fn raw_links(&self) -> Result<Vec<PathBuf>, ArchiveError> {
-        line::raw_links(&self.store)
-    }
-
-    /// Opens a file of raw frames and iterates over its lines.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the file cannot be opened. Damage is no error; see [`RawLines::fault`].
-    pub fn raw_lines(&self, part: &RawFileEntry) -> Result<RawLines, ArchiveError> {
-        line::raw_lines(part)
-    }
-
-    /// Lists the segments, journal rows and other contents of the archive.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read.
-    pub fn lists(&self) -> Result<ArchiveContents, ArchiveError> {
-        closed_days::lists(&self.store)
-    }
-
     /// Copies the whole journal into the folder `into`, as at one instant, and lists its contents.
     ///
     /// Only reads this archive; its writer may continue to write. Together with the listed files the copy is an archive.
@@ -1028,5 +556,32 @@ impl Archive {
         selection: &ExportSelection,
     ) -> Result<ArchiveContents, ArchiveError> {
         closed_days::export_journal(&self.store, into, selection)
+    }
+}
+
+/// Views of the parts that are no rows.
+impl Archive {
+    /// The sessions, the coverage and the gaps of an archive.
+    #[must_use]
+    pub fn coverage(&self) -> CoverageView<'_> {
+        CoverageView(&self.store)
+    }
+
+    /// Verification and known damage of an archive.
+    #[must_use]
+    pub fn integrity(&self) -> IntegrityView<'_> {
+        IntegrityView(&self.store)
+    }
+
+    /// What an archive contains, and how large it is.
+    #[must_use]
+    pub fn catalog(&self) -> CatalogView<'_> {
+        CatalogView(&self.store)
+    }
+
+    /// The raw frames of an archive.
+    #[must_use]
+    pub fn raw(&self) -> RawView<'_> {
+        RawView(&self.store)
     }
 }

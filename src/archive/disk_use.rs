@@ -52,7 +52,7 @@ impl DiskSpace {
     }
 }
 
-/// Implements `Archive::bytes_by_part`.
+/// Implements `CatalogView::bytes_by_part`.
 pub(crate) fn bytes_by_part(store: &Store) -> Result<BTreeMap<String, u64>, ArchiveError> {
     let mut parts = store.ask(stats::file_bytes)?;
     let journal = store.path().join(database::FILE);

@@ -69,6 +69,7 @@ mod scan;
 mod segment;
 mod sql;
 mod store;
+mod views;
 mod writer;
 
 pub use archive::Archive;
@@ -119,6 +120,10 @@ pub use scan::table_scan::{OrderDays, Scan};
 pub use scan::tail::TailUpdate;
 pub use store::damaged_part::DamagedPart;
 pub use store::store::GoesOn;
+pub use views::catalog::CatalogView;
+pub use views::coverage::CoverageView;
+pub use views::integrity::IntegrityView;
+pub use views::raw::RawView;
 pub use writer::Writer;
 
 pub use crate::model::{Completeness, Evidence, GapState, VenueCoverage};

@@ -1,6 +1,5 @@
 //! All public methods for writing an archive.
 
-use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,14 +28,6 @@ pub struct Writer {
     pub(crate) write: WriteStore,
 }
 
-impl Deref for Writer {
-    type Target = Archive;
-
-    fn deref(&self) -> &Archive {
-        &self.archive
-    }
-}
-
 impl Archive {
     /// Opens or creates the archive in the folder `path` for writing.
     ///
@@ -60,6 +51,12 @@ impl Archive {
 }
 
 impl Writer {
+    /// Read access to the archive, which sees all that was appended.
+    #[must_use]
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
     /// Moves the rows of every day that ended by `until` into segments.
     ///
     /// # Errors

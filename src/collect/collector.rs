@@ -55,7 +55,7 @@ impl Collector {
         plan.check()?;
         let settings = &plan.settings;
         let writer = Archive::create_or_open(archive)?;
-        let archive = writer.path().to_owned();
+        let archive = writer.archive().path().to_owned();
         let group_commit = GroupCommitWriter::start_with(
             writer,
             CommitPolicy {

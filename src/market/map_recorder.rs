@@ -291,7 +291,7 @@ impl MapWriter {
         let sent = maps.len();
         match maps
             .first()
-            .map(|first| self.archive.map_bytes(first.closed))
+            .map(|first| self.archive.catalog().map_bytes(first.closed))
         {
             Some(Ok(bytes)) if bytes < self.bytes => {}
             Some(Ok(bytes)) => {

@@ -104,14 +104,15 @@ impl Market {
     ///
     /// A [`Refusal`] if the archive was opened before a fork.
     pub(crate) fn damaged_files(&self) -> Result<usize, Refusal> {
-        let damaged = self.archive().map(Archive::damaged_files).transpose()?;
-        Ok(damaged.unwrap_or_default())
+        let archive = self.archive();
+        let damaged = archive.map(|archive| archive.integrity().damaged_files());
+        Ok(damaged.transpose()?.unwrap_or_default())
     }
 
     /// How many times the set of damaged files has changed.
     pub(crate) fn changes_of_damage(&self) -> u64 {
         self.archive()
-            .map_or(0, |archive| archive.changes_of_damage().0)
+            .map_or(0, |archive| archive.integrity().changes_of_damage().0)
     }
 
     /// The damaged files; empty if the market has no archive.
@@ -120,8 +121,8 @@ impl Market {
     ///
     /// A [`Refusal`] if the archive cannot be read.
     pub(crate) fn damage(&self) -> Result<Vec<DamagedPart>, Refusal> {
-        let damage = self.archive().map(Archive::damage).transpose()?;
-        Ok(damage.unwrap_or_default())
+        let damage = self.archive().map(|archive| archive.integrity().damage());
+        Ok(damage.transpose()?.unwrap_or_default())
     }
 
     /// Gaps of exchanges that should be collected but have not been connected to yet.
@@ -130,8 +131,9 @@ impl Market {
     ///
     /// A [`Refusal`] if the archive cannot be read.
     pub(crate) fn silent_exchanges(&self) -> Result<Vec<CoverageGap>, Refusal> {
-        let silent_exchanges = self.archive().map(Archive::pending_gaps).transpose()?;
-        let gaps = silent_exchanges.unwrap_or_default().into_iter();
+        let archive = self.archive();
+        let silent = archive.map(|archive| archive.coverage().pending_gaps());
+        let gaps = silent.transpose()?.unwrap_or_default().into_iter();
         Ok(gaps
             .map(|gap| CoverageGap {
                 exchange: gap.exchange,

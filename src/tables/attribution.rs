@@ -121,7 +121,9 @@ impl ExchangeAttribution {
         if self.own.is_none() {
             let path = self.path.as_deref();
             let archive = path.map(Archive::read_if_begun).transpose()?.flatten();
-            self.own = archive.map(|archive| archive.exchanges()).transpose()?;
+            self.own = archive
+                .map(|archive| archive.catalog().exchanges())
+                .transpose()?;
         }
         Ok(self.own.get_or_insert_default())
     }

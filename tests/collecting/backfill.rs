@@ -13,6 +13,7 @@ const OF_OKX: &str = "/api/v5/public/liquidation-orders";
 fn outcomes(folder: &Folder, venue: &str) -> Vec<GapOutcome> {
     let archive = Archive::read(folder.archive()).unwrap();
     let mut outcomes = archive
+        .coverage()
         .outcomes(Millis(0), Millis(i64::MAX / 2), None)
         .unwrap();
     outcomes.retain(|outcome| outcome.exchange == venue);
@@ -146,7 +147,10 @@ async fn a_gap_without_history_is_lost_and_a_restart_settles_open_gaps() {
     assert_eq!(orders(&folder.archive()).len(), 1);
     let archive = Archive::read(folder.archive()).unwrap();
     let now = Millis(okx.book().now());
-    let coverage = archive.coverage(now.back(60_000), now).unwrap();
+    let coverage = archive
+        .coverage()
+        .by_exchange(now.back(60_000), now)
+        .unwrap();
     let of = |venue: &str| coverage.iter().find(|one| one.exchange == venue).unwrap();
     assert_eq!(
         (of("okx").recovered, of("binance").recovered),
@@ -212,7 +216,10 @@ async fn orders_of_a_market_before_it_closed_are_not_missing() {
     let closed = || {
         let archive = Archive::read(folder.archive()).unwrap();
         let until = Millis(i64::MAX / 2);
-        let mut gaps = archive.topic_gaps(Millis(0), until, None).unwrap();
+        let mut gaps = archive
+            .coverage()
+            .topic_gaps(Millis(0), until, None)
+            .unwrap();
         gaps.retain(|gap| gap.reason.starts_with("the market closed"));
         gaps
     };
@@ -250,7 +257,10 @@ async fn past_rows_of_a_subscription_that_find_no_room_are_no_gap_of_their_time(
     collecting
         .until("that is covered", |_| {
             let archive = Archive::read(folder.archive()).unwrap();
-            let runs = archive.sessions(Millis(0), Millis(i64::MAX / 2)).unwrap();
+            let runs = archive
+                .coverage()
+                .sessions(Millis(0), Millis(i64::MAX / 2))
+                .unwrap();
             runs.iter().any(|run| run.seen.0 >= last)
         })
         .await;

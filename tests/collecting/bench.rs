@@ -326,7 +326,10 @@ pub(crate) fn orders(archive: &Path) -> Vec<OrderRow> {
 
 pub(crate) fn gaps(archive: &Path) -> Vec<Gap> {
     let archive = Archive::read(archive).unwrap();
-    archive.gaps(Millis(0), Millis(i64::MAX / 2)).unwrap()
+    archive
+        .coverage()
+        .gaps(Millis(0), Millis(i64::MAX / 2))
+        .unwrap()
 }
 
 /// Each of the venues has a gap with these words in its reason.

@@ -133,7 +133,7 @@ fn written(doubles: &Doubles) -> String {
 /// Checks that every stored order happened and is there once; returns the number of rows.
 fn check(archive: &Path, happened: &[Truth]) -> usize {
     let writer = Archive::create_or_open(archive).unwrap();
-    assert!(writer.verify().unwrap().is_sound());
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
     drop(writer);
     let rows = orders(archive);
     let stored: BTreeSet<OrderContent> = rows.iter().map(content_of).collect();

@@ -14,7 +14,8 @@ fn coverage(folder: &Folder, doubles: &Doubles, venue: &str) -> Option<VenueCove
     let now = Millis(doubles.of(venue).book().now());
     // The clocks of the doubles are off by less than that.
     let coverage = archive
-        .coverage(now.back(600_000), now.on(600_000))
+        .coverage()
+        .by_exchange(now.back(600_000), now.on(600_000))
         .unwrap();
     coverage.into_iter().find(|one| one.exchange == venue)
 }

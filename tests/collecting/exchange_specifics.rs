@@ -233,7 +233,10 @@ async fn coinex_is_covered_from_its_first_poll_to_its_last() {
     collecting.until_stored(old.len()).await;
     let runs = || {
         let archive = Archive::read(folder.archive()).unwrap();
-        archive.sessions(Millis(0), Millis(i64::MAX / 2)).unwrap()
+        archive
+            .coverage()
+            .sessions(Millis(0), Millis(i64::MAX / 2))
+            .unwrap()
     };
     collecting
         .until("a second poll was answered", |_| {
@@ -268,10 +271,11 @@ async fn coinex_is_covered_from_its_first_poll_to_its_last() {
     );
     // Of the hour of the backfill only the time since then is covered, without the gap.
     let hour = archive
-        .coverage(Millis(before - 3_600_000), Millis(before))
+        .coverage()
+        .by_exchange(Millis(before - 3_600_000), Millis(before))
         .unwrap();
     assert_eq!(hour[0].connected_share, Some(0.0), "{hour:?}");
-    let since = archive.coverage(Millis(before), end).unwrap();
+    let since = archive.coverage().by_exchange(Millis(before), end).unwrap();
     let share = since[0].connected_share.unwrap();
     assert!(share > 0.0 && share < 1.0, "{since:?}");
 }
@@ -315,7 +319,10 @@ async fn a_late_row_of_a_polled_exchange_is_stored_after_a_restart() {
     let happened_at = venues.map(at);
     let runs = || {
         let archive = Archive::read(folder.archive()).unwrap();
-        archive.sessions(Millis(0), Millis(i64::MAX / 2)).unwrap()
+        archive
+            .coverage()
+            .sessions(Millis(0), Millis(i64::MAX / 2))
+            .unwrap()
     };
     collecting
         .until("it was polled since", |status| {
@@ -363,7 +370,7 @@ async fn a_delisted_market_with_refused_requests_is_a_topic_gap() {
     let gaps = || {
         let archive = Archive::read(folder.archive()).unwrap();
         let (first, last) = (Millis(0), Millis(i64::MAX / 2));
-        archive.topic_gaps(first, last, None).unwrap()
+        archive.coverage().topic_gaps(first, last, None).unwrap()
     };
     collecting
         .until("it is on record", |_| !gaps().is_empty())

@@ -107,7 +107,7 @@ async fn every_exchange_is_covered_while_it_is_live() {
             if start < live {
                 return false;
             }
-            let covered = reader.coverage(start, end).unwrap();
+            let covered = reader.coverage().by_exchange(start, end).unwrap();
             let whole = |one: &VenueCoverage| one.connected_share.is_some_and(|share| share >= 1.0);
             // A control topic that comes each minute, or quarter of one, proves the time before it as late as that.
             let is_late = |one: &VenueCoverage| ["htx", "bitfinex"].contains(&&*one.exchange);

@@ -180,7 +180,9 @@ async fn a_market_listed_during_a_refusal_is_a_gap_for_the_next_process() {
     collecting.until_stored(unpolled.len()).await;
     let gaps_of_it = || {
         let archive = Archive::read(folder.archive()).unwrap();
-        let gaps = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
+        let gaps = archive
+            .coverage()
+            .topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
         let mut gaps = gaps.unwrap();
         gaps.retain(|gap| gap.exchange == "bybit" && gap.topic.contains("NEWUSDT"));
         gaps

@@ -17,7 +17,7 @@ pub(crate) fn now(exchange: &Exchange) -> Millis {
 pub(crate) fn covered(folder: &Folder, venue: &str) -> Vec<(Millis, Millis)> {
     let archive = Archive::read(folder.archive()).unwrap();
     let until = Millis(i64::MAX / 2);
-    let mut covered = archive.covered(Millis(0), until, None).unwrap();
+    let mut covered = archive.coverage().covered(Millis(0), until, None).unwrap();
     let ranges = covered.remove(venue).unwrap_or_default().into_iter();
     ranges.map(|range| (range.start, range.end)).collect()
 }
@@ -257,7 +257,9 @@ async fn a_failed_replacement_of_a_connection_is_retried_and_recorded_as_a_gap()
             .await;
         let topic_gaps = || {
             let archive = Archive::read(folder.archive()).unwrap();
-            let gaps = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
+            let gaps = archive
+                .coverage()
+                .topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
             let mut gaps = gaps.unwrap();
             gaps.retain(|gap| gap.exchange == *venue);
             gaps
@@ -272,7 +274,10 @@ async fn a_failed_replacement_of_a_connection_is_retried_and_recorded_as_a_gap()
         let coverage = || {
             let archive = Archive::read(folder.archive()).unwrap();
             let end = Millis(exchange.book().now());
-            let coverage = archive.coverage(end.back(60_000), end.on(1)).unwrap();
+            let coverage = archive
+                .coverage()
+                .by_exchange(end.back(60_000), end.on(1))
+                .unwrap();
             coverage
                 .into_iter()
                 .find(|one| one.exchange == *venue)
@@ -308,6 +313,7 @@ async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
     let read = || Archive::read(folder.archive()).unwrap();
     let topic_gaps = || {
         read()
+            .coverage()
             .topic_gaps(Millis(0), Millis(i64::MAX / 2), None)
             .unwrap()
     };
@@ -318,7 +324,7 @@ async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
         })
         .await;
     let coverage = |from: Millis| {
-        let coverage = read().coverage(from, now(bybit)).unwrap();
+        let coverage = read().coverage().by_exchange(from, now(bybit)).unwrap();
         coverage
             .into_iter()
             .find(|one| one.exchange == "bybit")
@@ -387,6 +393,7 @@ async fn a_missing_market_list_delists_its_markets_only_after_a_while() {
     collecting.stop().await;
     let archive = Archive::read(folder.archive()).unwrap();
     let gaps = archive
+        .coverage()
         .topic_gaps(Millis(0), Millis(i64::MAX / 2), None)
         .unwrap();
     let inverse: Vec<_> = gaps
@@ -462,6 +469,7 @@ async fn an_exchange_that_is_never_reached_is_a_gap_since_the_start() {
     let read = || Archive::read(folder.archive()).unwrap();
     let open = || {
         read()
+            .coverage()
             .gap_statuses(Millis(0), Millis(i64::MAX / 2), None)
             .unwrap()
     };
@@ -478,13 +486,16 @@ async fn an_exchange_that_is_never_reached_is_a_gap_since_the_start() {
         assert!(gap.start <= started, "{gap:?} {started:?}");
         assert_eq!(gap.state, GapState::Open);
     }
-    let coverage = read().coverage(begun, now(doubles.of("bybit"))).unwrap();
+    let coverage = read()
+        .coverage()
+        .by_exchange(begun, now(doubles.of("bybit")))
+        .unwrap();
     let shares: Vec<_> = coverage
         .iter()
         .map(|one| (one.exchange.as_str(), one.connected_share, one.gaps))
         .collect();
     assert_eq!(shares, [("bybit", Some(0.0), 1), ("okx", Some(0.0), 1)]);
-    assert_eq!(read().pending_gaps().unwrap().len(), 2);
+    assert_eq!(read().coverage().pending_gaps().unwrap().len(), 2);
     // Stopped and begun again it is one gap, since the first start.
     collecting.stop().await;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
@@ -501,7 +512,7 @@ async fn an_exchange_that_is_never_reached_is_a_gap_since_the_start() {
         .await;
     let lives = now(doubles.of("bybit"));
     until_covered(&collecting, &folder, "bybit", lives).await;
-    assert!(read().pending_gaps().unwrap().is_empty());
+    assert!(read().coverage().pending_gaps().unwrap().is_empty());
     collecting.stop().await;
     let (start, ..) = *covered(&folder, "bybit").first().unwrap();
     let of_bybit: Vec<_> = open()

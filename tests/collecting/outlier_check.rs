@@ -11,7 +11,10 @@ use crate::doubles::Truth;
 fn coverage(folder: &Folder, doubles: &Doubles, venue: &str) -> Option<VenueCoverage> {
     let archive = Archive::read(folder.archive()).unwrap();
     let now = Millis(doubles.of(venue).book().now());
-    let coverage = archive.coverage(now.back(600_000), now.on(1)).unwrap();
+    let coverage = archive
+        .coverage()
+        .by_exchange(now.back(600_000), now.on(1))
+        .unwrap();
     coverage.into_iter().find(|one| one.exchange == venue)
 }
 

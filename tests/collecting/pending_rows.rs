@@ -30,6 +30,7 @@ fn of_unlisted(exchange: &Exchange, count: i64) -> Vec<Truth> {
 fn of_topics(archive: &Path) -> Vec<CoverageGap> {
     let archive = Archive::read(archive).unwrap();
     let mut gaps = archive
+        .coverage()
         .gap_statuses(Millis(0), Millis(i64::MAX / 2), None)
         .unwrap();
     gaps.retain(|one| one.topic.is_some());

@@ -109,6 +109,7 @@ async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_i
     assert!(
         Archive::read(&archive)
             .unwrap()
+            .integrity()
             .verify()
             .unwrap()
             .is_sound()

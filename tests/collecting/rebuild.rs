@@ -161,7 +161,7 @@ async fn a_rebuild_corrects_wrong_units_and_earlier_answers_stay() {
     writer.append(&of_orders(filed)).unwrap();
     writer.compact(Millis(i64::MAX / 2)).unwrap();
     writer.append(&of_orders(journaled)).unwrap();
-    let position = writer.summary().unwrap().end;
+    let position = writer.archive().catalog().summary().unwrap().end;
     drop(writer);
     let before = total(&path, None);
     let now = orders(&path).iter().map(|row| row.received_at).max();
@@ -185,11 +185,11 @@ async fn a_rebuild_corrects_wrong_units_and_earlier_answers_stay() {
             .unwrap()
             .incomplete
     );
-    assert!(reader.verify().unwrap().is_sound());
+    assert!(reader.integrity().verify().unwrap().is_sound());
     drop(reader);
 
     // Once more changes nothing, and neither does it in part.
-    let listed = Archive::read(&path).unwrap().lists().unwrap();
+    let listed = Archive::read(&path).unwrap().catalog().lists().unwrap();
     assert_eq!(
         counts(&again(&path, &RebuildOptions::default())),
         [all, 0, 0, 0]
@@ -200,7 +200,10 @@ async fn a_rebuild_corrects_wrong_units_and_earlier_answers_stay() {
         ..RebuildOptions::default()
     };
     assert_eq!(counts(&again(&path, &part)), [30, 0, 0, 0]);
-    assert_eq!(Archive::read(&path).unwrap().lists().unwrap(), listed);
+    assert_eq!(
+        Archive::read(&path).unwrap().catalog().lists().unwrap(),
+        listed
+    );
     // Days are compacted as before, and earlier answers stay the same.
     let mut writer = Archive::create_or_open(&path).unwrap();
     writer.compact(Millis(i64::MAX / 2)).unwrap();

@@ -173,10 +173,10 @@ async fn a_gap_exists_only_if_both_redundant_connections_are_lost() {
     assert!(gaps.iter().all(|gap| gap.end >= until), "{gaps:?}");
     // Until then all was covered.
     let archive = Archive::read(folder.archive()).unwrap();
-    let first = archive.sessions(Millis(0), until).unwrap();
+    let first = archive.coverage().sessions(Millis(0), until).unwrap();
     let begun = first.iter().map(|run| run.started).max().unwrap();
     let from = gaps.iter().map(|gap| gap.start).min().unwrap();
-    for covered in archive.coverage(begun, from).unwrap() {
+    for covered in archive.coverage().by_exchange(begun, from).unwrap() {
         assert_eq!(covered.connected_share, Some(1.0), "{covered:?}");
     }
 }

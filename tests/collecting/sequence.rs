@@ -65,7 +65,7 @@ async fn a_lost_frame_is_detected_by_its_sequence_number_and_backfilled() {
     collecting
         .until("the checked numbers are on record", |_| {
             let archive = Archive::read(folder.archive()).unwrap();
-            let covered = archive.coverage(begun, now).unwrap();
+            let covered = archive.coverage().by_exchange(begun, now).unwrap();
             let is_verified = |one: &liqdata::archive::VenueCoverage| {
                 let is_checked = one.numbered.is_some_and(|numbers| numbers >= 3);
                 let word = (one.completeness, one.known_by);
@@ -131,7 +131,10 @@ async fn the_totals_of_an_exchange_are_compared_with_the_stored_orders() {
     collecting
         .until("both sums are reported", |_| {
             let archive = Archive::read(folder.archive()).unwrap();
-            let covered = archive.coverage(now.back(60_000), now.on(60_000)).unwrap();
+            let covered = archive
+                .coverage()
+                .by_exchange(now.back(60_000), now.on(60_000))
+                .unwrap();
             covered.iter().any(|one| {
                 let theirs = one
                     .exchange_usd

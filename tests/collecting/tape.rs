@@ -145,7 +145,9 @@ async fn each_liquidation_with_a_watched_maker_is_stored_once_with_the_estimated
     assert_eq!(lost.len(), 1, "{lost:?}");
     assert!(lost[0].reason.starts_with("lost: "), "{lost:?}");
     let read = Archive::read(&archive).unwrap();
-    let covered = read.coverage(Millis(now() - Millis::HOUR), Millis(now() + Millis::HOUR));
+    let covered = read
+        .coverage()
+        .by_exchange(Millis(now() - Millis::HOUR), Millis(now() + Millis::HOUR));
     let covered = covered.unwrap().remove(0);
     assert_eq!(covered.exchange, "hyperliquid");
     assert_eq!(covered.completeness, Completeness::Sampled);
@@ -155,7 +157,9 @@ async fn each_liquidation_with_a_watched_maker_is_stored_once_with_the_estimated
     let estimated = 400.0 * 600.0 / 400.0 + 200_000.0 * 278_200.0 / 275_200.0;
     let difference = covered.exchange_usd.unwrap() - estimated;
     assert!(difference.abs() < 0.02, "{covered:?} {estimated}");
-    let statuses = read.gap_statuses(Millis(0), Millis(now() + Millis::HOUR), None);
+    let statuses = read
+        .coverage()
+        .gap_statuses(Millis(0), Millis(now() + Millis::HOUR), None);
     let mut statuses = statuses.unwrap().into_iter();
     assert!(statuses.all(|gap| gap.state == GapState::Lost));
 

@@ -103,12 +103,14 @@ fn told(folder: &Path) -> Result<(Vec<String>, usize), ArchiveError> {
     let all = Filter::default();
     let orders = archive.orders(&all)?.rows;
     let bars = archive.bars(&all, PeriodLength::Fixed(Millis::HOUR))?.rows;
-    let runs = archive.sessions(Millis(START), Millis(START + 3 * Millis::DAY))?;
+    let runs = archive
+        .coverage()
+        .sessions(Millis(START), Millis(START + 3 * Millis::DAY))?;
     let mut told: Vec<String> = orders.iter().map(|row| format!("{row:?}")).collect();
     told.extend(bars.iter().map(|row| format!("{row:?}")));
     told.extend(runs.iter().map(|run| format!("{run:?}")));
     told.sort();
-    Ok((told, archive.damage()?.len()))
+    Ok((told, archive.integrity().damage()?.len()))
 }
 
 fn below(folder: &Path, within: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {

@@ -15,7 +15,7 @@ use crate::archive::store::damaged_part::DamagedPart;
 use crate::archive::store::store::Store;
 use crate::model::{Millis, sort_small};
 
-/// Implements `Archive::damage_gaps`.
+/// Implements `IntegrityView::damage_gaps`.
 pub(crate) fn damage_gaps(
     store: &Store,
     start: Millis,
@@ -50,7 +50,7 @@ pub(crate) fn damage_gaps(
     Ok(gaps)
 }
 
-/// Implements `Archive::damage_within`.
+/// Implements `IntegrityView::damage_within`.
 pub(crate) fn damage_within(
     store: &Store,
     kinds: &[&str],
@@ -122,7 +122,7 @@ pub(crate) fn gaps_of_other_rows(
     Ok(missing)
 }
 
-/// Implements `Archive::damage`.
+/// Implements `IntegrityView::damage`.
 pub(crate) fn damage(store: &Store) -> Result<Vec<DamagedPart>, ArchiveError> {
     store.check_journal()?;
     let (in_use, quarantined) = store.segments()?;

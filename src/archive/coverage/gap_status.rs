@@ -10,7 +10,7 @@ use crate::archive::coverage_log::sessions::{Gap, gaps};
 use crate::archive::store::store::Store;
 use crate::model::{CoverageGap, GapState, Millis, TimeRange};
 
-/// Implements `Archive::gap_statuses`.
+/// Implements `CoverageView::gap_statuses`.
 pub(crate) fn gap_statuses(
     store: &Store,
     start: Millis,
@@ -66,12 +66,12 @@ pub(crate) fn gap_statuses(
     Ok(missed)
 }
 
-/// Implements `Archive::pending_gaps`.
+/// Implements `CoverageView::pending_gaps`.
 pub(crate) fn pending_gaps(store: &Store) -> Result<Vec<Gap>, ArchiveError> {
     store.ask(pending::open_gaps)
 }
 
-/// Implements `Archive::open_ranges`.
+/// Implements `CoverageView::open_ranges`.
 pub(crate) fn open_ranges(
     store: &Store,
     exchange: &str,

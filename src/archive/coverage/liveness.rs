@@ -8,12 +8,12 @@ use crate::archive::lock;
 use crate::archive::store::store::Store;
 use crate::model::Millis;
 
-/// Implements `Archive::has_writer`.
+/// Implements `CatalogView::has_writer`.
 pub(crate) fn has_writer(store: &Store) -> Result<bool, ArchiveError> {
     lock::is_locked(&store.folder)
 }
 
-/// Implements `Archive::connected_until`.
+/// Implements `CoverageView::connected_until`.
 pub(crate) fn connected_until(store: &Store) -> Result<BTreeMap<String, Millis>, ArchiveError> {
     store.ask(|journal| {
         journal

@@ -38,12 +38,12 @@ fn check_range(start: Millis, end: Millis) -> Result<(), ArchiveError> {
     }
 }
 
-/// Implements `Archive::gaps`.
+/// Implements `CoverageView::gaps`.
 pub(crate) fn gaps(store: &Store, start: Millis, end: Millis) -> Result<Vec<Gap>, ArchiveError> {
     gaps_known(store, start, end, None)
 }
 
-/// Implements `Archive::gaps_known`.
+/// Implements `CoverageView::gaps_known`.
 pub(crate) fn gaps_known(
     store: &Store,
     start: Millis,
@@ -66,7 +66,7 @@ pub(crate) fn gaps_known(
     Ok(known)
 }
 
-/// Implements `Archive::sessions`.
+/// Implements `CoverageView::sessions`.
 pub(crate) fn sessions(
     store: &Store,
     start: Millis,
@@ -76,7 +76,7 @@ pub(crate) fn sessions(
     store.ask(|journal| sessions::sessions(journal, start, end, None))
 }
 
-/// Implements `Archive::coverage`.
+/// Implements `CoverageView::by_exchange`.
 pub(crate) fn coverage(
     store: &Store,
     start: Millis,
@@ -86,7 +86,7 @@ pub(crate) fn coverage(
     coverage_of(store, start, end, &counts(store, start, end)?, None)
 }
 
-/// Implements `Archive::coverage_of`.
+/// Implements `CoverageView::by_exchange_counted`.
 pub(crate) fn coverage_of(
     store: &Store,
     start: Millis,
@@ -111,7 +111,7 @@ pub(crate) fn coverage_of(
     Ok(venues.into_values().collect())
 }
 
-/// Implements `Archive::covered`.
+/// Implements `CoverageView::covered`.
 pub(crate) fn covered(
     store: &Store,
     start: Millis,
@@ -144,7 +144,7 @@ fn range_records(
     })
 }
 
-/// Implements `Archive::recorded`.
+/// Implements `CoverageView::recorded`.
 pub(crate) fn recorded(
     store: &Store,
     start: Millis,
@@ -203,7 +203,7 @@ fn ranges_of_rows(journal: &Connection) -> rusqlite::Result<BTreeMap<String, Tim
         .collect()
 }
 
-/// Implements `Archive::fully_covered`.
+/// Implements `CoverageView::fully_covered`.
 pub(crate) fn fully_covered(
     store: &Store,
     start: Millis,
@@ -225,7 +225,7 @@ pub(crate) fn fully_covered(
     Ok(records.known_exchanges.iter().map(whole).collect())
 }
 
-/// Implements `Archive::topic_gaps`.
+/// Implements `CoverageView::topic_gaps`.
 pub(crate) fn topic_gaps(
     store: &Store,
     start: Millis,
@@ -236,7 +236,7 @@ pub(crate) fn topic_gaps(
     store.ask(|journal| events::topic_gaps(journal, start, end, as_of))
 }
 
-/// Implements `Archive::outcomes`.
+/// Implements `CoverageView::outcomes`.
 pub(crate) fn outcomes(
     store: &Store,
     start: Millis,

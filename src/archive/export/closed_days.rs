@@ -128,7 +128,7 @@ impl ExportSelection {
     }
 }
 
-/// Implements `Archive::lists`.
+/// Implements `CatalogView::lists`.
 pub(crate) fn lists(store: &Store) -> Result<ArchiveContents, ArchiveError> {
     refuse_faults(store)?;
     store.ask(|journal| {

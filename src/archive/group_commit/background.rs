@@ -85,7 +85,9 @@ fn compact_through_queue(
     done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<CompactionReport, CommitError> {
     // When this call returns, all batches queued before the compaction are committed.
-    let folder = queue.with(|writer| Ok(writer.path().to_owned()))?.wait()?;
+    let folder = queue
+        .with(|writer| Ok(writer.archive().path().to_owned()))?
+        .wait()?;
     let mut access = QueuedWriter {
         archive: Archive::read(folder)?,
         queue,

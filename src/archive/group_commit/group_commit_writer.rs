@@ -101,7 +101,7 @@ impl GroupCommitWriter {
     /// [`ArchiveError::Io`] if the thread cannot be started.
     pub fn start_with(writer: Writer, policy: CommitPolicy) -> Result<Self, ArchiveError> {
         let (queue, side) = WriteQueue::of(policy.queue);
-        let path = writer.store.path().to_owned();
+        let path = writer.archive().path().to_owned();
         let commit_loop = CommitLoop::of(writer, policy, side);
         let thread = thread::Builder::new()
             .name("liqdata-writer".to_owned())
@@ -390,7 +390,7 @@ impl CommitLoop {
                 }
                 Ok(QueueMessage::Append(taken)) if is_full && taken.batch.is_of_maps() => {
                     let fault = ArchiveError::DiskFull {
-                        path: self.writer.store.path().to_owned(),
+                        path: self.writer.archive().path().to_owned(),
                     };
                     self.fail_batches(std::iter::once(taken.sender()), fault);
                 }

@@ -30,7 +30,7 @@ use crate::model::{Millis, record};
 /// The check takes about a second.
 const AT_ONCE: u64 = 64 << 20;
 
-/// Result of [`Archive::verify`](crate::archive::Archive::verify).
+/// Result of [`IntegrityView::verify`](crate::archive::IntegrityView::verify).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
     /// Number of sound segments.
@@ -162,12 +162,12 @@ fn table_of(relative: &str) -> &str {
     }
 }
 
-/// Implements `Archive::verify`.
+/// Implements `IntegrityView::verify`.
 pub(crate) fn verify(store: &Store) -> Result<Verification, ArchiveError> {
     verify_observed(store, &mut |_, _| true)
 }
 
-/// Implements `Archive::verify_observed`.
+/// Implements `IntegrityView::verify_observed`.
 pub(crate) fn verify_observed(
     store: &Store,
     goes_on: &mut dyn FnMut(usize, usize) -> bool,
@@ -268,7 +268,7 @@ pub(crate) fn has_small_journal(store: &Store) -> bool {
 /// Returns an error if a small journal is damaged.
 ///
 /// The rows of a large journal are checked when they are read. A server and
-/// [`Archive::verify`](crate::archive::Archive::verify) check a large journal completely.
+/// [`IntegrityView::verify`](crate::archive::IntegrityView::verify) check a large journal completely.
 pub(crate) fn refuse_damaged_journal(store: &Store) -> Result<(), ArchiveError> {
     let path = store.folder.join(database::FILE);
     if !has_small_journal(store) {

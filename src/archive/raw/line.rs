@@ -348,12 +348,12 @@ impl Iterator for RawLines {
     }
 }
 
-/// Implements `Archive::raw_files`.
+/// Implements `RawView::files`.
 pub(crate) fn raw_files(store: &Store) -> Result<Vec<RawFileEntry>, ArchiveError> {
     Ok(raw_listing(store)?.0)
 }
 
-/// Implements `Archive::raw_links`.
+/// Implements `RawView::links`.
 pub(crate) fn raw_links(store: &Store) -> Result<Vec<PathBuf>, ArchiveError> {
     let (_, mut strange) = raw_listing(store)?;
     strange.retain(|path| path.is_symlink());
@@ -367,7 +367,7 @@ pub(crate) fn raw_listing(
     parts(&store.folder).map_err(|source| ArchiveError::of_file(&store.folder.join(FOLDER), source))
 }
 
-/// Implements `Archive::raw_lines`.
+/// Implements `RawView::lines`.
 pub(crate) fn raw_lines(part: &RawFileEntry) -> Result<RawLines, ArchiveError> {
     RawLines::open(part).map_err(|source| ArchiveError::of_file(&part.path, source))
 }

@@ -62,7 +62,7 @@ pub(crate) fn maps_within(
     Ok(all)
 }
 
-/// Implements `Archive::map_bytes`.
+/// Implements `CatalogView::map_bytes`.
 pub(crate) fn map_bytes(store: &Store, at: Millis) -> Result<u64, ArchiveError> {
     let day = Day::of(at);
     store.ask(|journal| {
@@ -127,25 +127,43 @@ mod tests {
             };
             for filter in [Filter::default(), of_kind("heatmap")] {
                 let mut room = MemoryBudget::of(5 << 20);
-                let rows =
-                    table_scan::day_within::<MapRow>(&writer.store, Day(0), &filter, &mut room);
+                let rows = table_scan::day_within::<MapRow>(
+                    &writer.archive().store,
+                    Day(0),
+                    &filter,
+                    &mut room,
+                );
                 let weight: usize = rows.unwrap().rows.iter().map(Row::weight).sum();
                 assert!(room.is_exceeded());
                 assert!(weight <= 5 << 20, "{weight}");
-                let fault = writer.maps_within(&filter, None, 5 << 20).unwrap_err();
+                let fault = writer
+                    .archive()
+                    .maps_within(&filter, None, 5 << 20)
+                    .unwrap_err();
                 assert!(fault.to_string().contains("larger than 5 MiB"), "{fault}");
             }
             // Maps that the filter excludes do not count toward the memory limit.
             let all = Filter::default();
-            let levels = writer.maps_within(&all, Some("levels"), 24_000).unwrap();
+            let levels = writer
+                .archive()
+                .maps_within(&all, Some("levels"), 24_000)
+                .unwrap();
             assert_eq!(levels.rows.len(), 24);
-            assert!(writer.maps_within(&all, Some("levels"), 23_999).is_err());
+            assert!(
+                writer
+                    .archive()
+                    .maps_within(&all, Some("levels"), 23_999)
+                    .is_err()
+            );
             let range = Filter {
                 start: Some(Millis(3 * HOUR)),
                 end: Some(Millis(5 * HOUR)),
                 ..Filter::default()
             };
-            let some = writer.maps_within(&range, None, (2 << 20) + 2000).unwrap();
+            let some = writer
+                .archive()
+                .maps_within(&range, None, (2 << 20) + 2000)
+                .unwrap();
             assert_eq!(some.rows.len(), 4);
             // In the next pass the journal contains duplicates of compacted maps, which must not count toward the
             // limit.

@@ -701,7 +701,7 @@ pub(crate) fn fold_orders<G: OrderFold>(
     Ok((gathered, plan.known))
 }
 
-/// Implements `Archive::compacted_until`.
+/// Implements `CatalogView::compacted_until`.
 pub(crate) fn compacted_until(store: &Store) -> Result<Option<Millis>, ArchiveError> {
     store.ask(|journal| {
         let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();

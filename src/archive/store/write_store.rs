@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,14 +26,6 @@ pub(crate) struct WriteStore {
     pub(crate) store: Arc<Store>,
     connection: Option<Connection>,
     lock: Lock,
-}
-
-impl Deref for WriteStore {
-    type Target = Store;
-
-    fn deref(&self) -> &Store {
-        &self.store
-    }
 }
 
 /// Segment files that were removed, before the removal is durable.
@@ -313,7 +304,7 @@ mod tests {
         assert_eq!(fs::metadata(&log).unwrap().len(), 0);
         writer.append_all(&[reading(2)], &[]).unwrap();
         assert!(writer.connection.is_some());
-        let last = writer.ask(database::last::<OpenInterestRow>).unwrap();
+        let last = writer.store.ask(database::last::<OpenInterestRow>).unwrap();
         assert_eq!(last, 2);
 
         // An error other than an I/O error leaves the connection open.
@@ -335,6 +326,7 @@ mod tests {
         Arc::get_mut(&mut writer.store).unwrap().opened_by = std::process::id() + 1;
         for fault in [
             writer
+                .store
                 .ask(database::last::<OpenInterestRow>)
                 .map(drop)
                 .unwrap_err(),

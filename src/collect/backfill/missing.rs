@@ -18,10 +18,10 @@ pub(crate) async fn missing_ranges(context: &VenueContext, now: Millis) -> Vec<T
     let (path, name) = (context.delivery.archive.clone(), context.name());
     let read = move || -> Result<_, ArchiveError> {
         let archive = Archive::read(path)?;
-        let runs = archive.sessions(Millis(0), now.on(1))?;
+        let runs = archive.coverage().sessions(Millis(0), now.on(1))?;
         let of_venue = runs.into_iter().filter(|run| run.exchange == name);
         let last_seen = of_venue.map(|run| run.seen).max();
-        let mut missing = archive.open_ranges(name, furthest)?;
+        let mut missing = archive.coverage().open_ranges(name, furthest)?;
         match last_seen {
             Some(last_seen) => missing.push(TimeRange::new(last_seen, now)),
             None if new > 0 => missing.push(TimeRange::new(now.back(new), now)),

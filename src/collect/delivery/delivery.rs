@@ -537,7 +537,14 @@ mod tests {
         }
         delivery.flush().await;
         let stored = Archive::read(&folder).unwrap();
-        assert_eq!(stored.gaps(Millis(0), Millis(1000)).unwrap().len(), 200);
+        assert_eq!(
+            stored
+                .coverage()
+                .gaps(Millis(0), Millis(1000))
+                .unwrap()
+                .len(),
+            200
+        );
         let commits = writer.queue().status().commits;
         assert!(commits < 100, "{commits}");
         drop(writer);

@@ -54,6 +54,9 @@ fn read(known: Option<Archive>, path: PathBuf, now: Millis) -> Result<Coverage, 
     };
     // The status does not show order counts, so none are read.
     let none = BTreeMap::new();
-    let covered = archive.coverage_of(now.back(Millis::DAY), now.on(1), &none, None)?;
+    let covered =
+        archive
+            .coverage()
+            .by_exchange_counted(now.back(Millis::DAY), now.on(1), &none, None)?;
     Ok((archive, covered))
 }

@@ -48,7 +48,7 @@ fn warning(folder: &Path, space: DiskSpace) -> String {
         mebibytes(space.free)
     );
     // An archive that cannot be read is reported elsewhere.
-    if let Ok(parts) = Archive::read(folder).and_then(|archive| archive.bytes_by_part()) {
+    if let Ok(parts) = Archive::read(folder).and_then(|archive| archive.catalog().bytes_by_part()) {
         let mut parts: Vec<(String, u64)> = parts.into_iter().collect();
         parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
         let all: u64 = parts.iter().map(|(_, bytes)| bytes).sum();

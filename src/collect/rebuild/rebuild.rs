@@ -46,7 +46,7 @@ pub fn rebuild(
         ArchiveAccess::Write(Archive::create_or_open(path)?)
     };
     let mut days: BTreeMap<Millis, Vec<RawFileEntry>> = BTreeMap::new();
-    for part in open.archive().raw_files()? {
+    for part in open.archive().raw().files()? {
         let begins_late = options.end.is_some_and(|end| part.date >= end);
         let ends_early = options
             .start
@@ -59,7 +59,7 @@ pub fn rebuild(
     let mut read = 0;
     let quarantined = QuarantinedOrders::read(path, usize::MAX);
     let mut replay = Replay::new(open, quarantined, options, &chosen);
-    for link in replay.archive().raw_links()? {
+    for link in replay.archive().raw().links()? {
         let fault = "it is a link, which is not followed";
         let path = link.display().to_string();
         replay.report.damaged.push((path, fault.to_owned()));
@@ -181,7 +181,7 @@ fn advance(
         if !should_continue(*read) {
             return Ok(false);
         }
-        let lines = replay.archive().raw_lines(&part)?;
+        let lines = replay.archive().raw().lines(&part)?;
         stream.open = Some((part, lines));
     }
 }

@@ -126,7 +126,7 @@ impl StoredRows {
             end: Some(day.on(Millis::DAY)),
             ..Filter::default()
         };
-        let has_ingests = !archive.ingests()?.is_empty();
+        let has_ingests = !archive.catalog().ingests()?.is_empty();
         for row in archive.orders(&filter)?.rows {
             if has_ingests {
                 let at = row.order.timestamp;

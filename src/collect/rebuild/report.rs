@@ -63,7 +63,7 @@ impl ArchiveAccess {
     pub(crate) fn archive(&self) -> &Archive {
         match self {
             Self::Read(archive) => archive,
-            Self::Write(writer) => writer,
+            Self::Write(writer) => writer.archive(),
         }
     }
 

@@ -52,7 +52,7 @@ fn work<T: Send>(
 /// Lists the files of the archive at `path`. Only the journal of the archive must exist.
 #[pyfunction]
 pub(crate) fn archive_lists(py: Python<'_>, path: PathBuf) -> PyResult<ArchiveParts> {
-    work(py, move || Archive::to_verify(path)?.lists()).map(listed)
+    work(py, move || Archive::to_verify(path)?.catalog().lists()).map(listed)
 }
 
 /// Copies the journal of the archive at `path` into the folder `into`, as at one instant. Lists its files.

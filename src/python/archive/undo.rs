@@ -20,7 +20,7 @@ pub(crate) fn new_ingest_id() -> String {
 /// Lists the ingests of the archive at `path`.
 #[pyfunction]
 pub(crate) fn ingests(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
-    let found = run(py, move || Archive::read(path)?.ingests())?;
+    let found = run(py, move || Archive::read(path)?.catalog().ingests())?;
     Ok(Columns::from(found).into())
 }
 
@@ -35,8 +35,8 @@ pub(crate) fn ingested_rows(
         let Some(archive) = Archive::read_if_begun(path)? else {
             return Ok(BTreeMap::new());
         };
-        let incomplete = archive.incomplete_ingests()?;
-        let ingests = archive.ingests()?.into_iter();
+        let incomplete = archive.catalog().incomplete_ingests()?;
+        let ingests = archive.catalog().ingests()?.into_iter();
         Ok(ingests
             .map(|one| {
                 let is_whole = !incomplete.contains(&one.id);

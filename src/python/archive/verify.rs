@@ -82,7 +82,7 @@ fn findings(
     // The total counts the journal, which is read first, and all other files.
     let mut all = 1;
     let folder = archive.path().to_owned();
-    let mut found = archive.verify_observed(&mut |read, of| {
+    let mut found = archive.integrity().verify_observed(&mut |read, of| {
         all = 1 + of;
         step(1 + read, all)
     })?;

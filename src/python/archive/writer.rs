@@ -143,7 +143,7 @@ impl ArchiveWriter {
         // Two orders with the same key would count as one order.
         let open = py.detach(|| {
             let writer = Archive::create_or_open(path)?;
-            let known = writer.summary()?.end.orders;
+            let known = writer.archive().catalog().summary()?.end.orders;
             Ok((writer, u64::try_from(known).unwrap_or_default()))
         });
         let open = open.map_err(|fault: ArchiveError| error::archive(py, &fault))?;

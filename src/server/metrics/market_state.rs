@@ -56,21 +56,21 @@ impl MarketState {
         let readable = market.state(&Dependency::Record).is_ok();
         let venues = market.coverage(None, Window::H24);
         let archive = market.archive();
-        let log_bytes = archive.map(|archive| archive.log_bytes());
+        let log_bytes = archive.map(|archive| archive.catalog().log_bytes());
         Self {
             readable: readable && venues.is_ok(),
             now: market.known_until(),
             venues: venues.unwrap_or_default(),
             log_bytes,
             bytes: archive
-                .and_then(|archive| archive.bytes_by_part().ok())
+                .and_then(|archive| archive.catalog().bytes_by_part().ok())
                 .unwrap_or_default(),
             disk: archive
-                .and_then(|archive| archive.disk_space())
+                .and_then(|archive| archive.catalog().disk_space())
                 .map(|disk| (disk.free, disk.size, disk.is_low())),
-            written: archive.and_then(|archive| archive.has_writer().ok()),
+            written: archive.and_then(|archive| archive.catalog().has_writer().ok()),
             listened_until: archive
-                .and_then(|archive| archive.connected_until().ok())
+                .and_then(|archive| archive.coverage().connected_until().ok())
                 .unwrap_or_default(),
             filling: market.collector_status(),
             // Read last, because the reads above may find further damage.

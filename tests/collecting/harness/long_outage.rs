@@ -42,7 +42,9 @@ async fn is_off(backfill_hours: Option<u32>) -> (usize, i64) {
     sleep(Duration::from_mins(30)).await;
     process.stop().await;
     let outcomes = Archive::read(&archive).unwrap();
-    let outcomes = outcomes.outcomes(Millis(0), Millis(i64::MAX / 2), None);
+    let outcomes = outcomes
+        .coverage()
+        .outcomes(Millis(0), Millis(i64::MAX / 2), None);
     let outcomes = outcomes.unwrap().into_iter();
     let recovered = outcomes.filter(|one| one.outcome == GapState::Recovered);
     let long = recovered.map(|one| one.end.0 - one.start.0).max();

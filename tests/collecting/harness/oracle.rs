@@ -144,7 +144,10 @@ pub(super) fn question(folder: &Path, happened: &Happened) -> Vec<String> {
     let schedule = &happened.performed;
     let archive = Archive::read(folder).unwrap();
     let mut questions = Questions {
-        topic_gaps: archive.topic_gaps(ALWAYS.0, ALWAYS.1, None).unwrap(),
+        topic_gaps: archive
+            .coverage()
+            .topic_gaps(ALWAYS.0, ALWAYS.1, None)
+            .unwrap(),
         archive,
         schedule,
         happened,
@@ -195,7 +198,11 @@ impl Questions<'_> {
 
     /// Missing orders lie in a gap, of their venue or of their topic.
     fn is_missing_openly(&mut self, stored: &[u32]) {
-        let covered = self.archive.covered(ALWAYS.0, ALWAYS.1, None).unwrap();
+        let covered = self
+            .archive
+            .coverage()
+            .covered(ALWAYS.0, ALWAYS.1, None)
+            .unwrap();
         let mut lies: BTreeMap<&str, (usize, String)> = BTreeMap::new();
         let near = near(self.schedule);
         let missing = self.happened.truths.iter().zip(stored);
@@ -249,12 +256,16 @@ impl Questions<'_> {
 
     /// Nothing is missing for longer than it must be.
     fn is_missing_of_need(&mut self, venue: &str) {
-        let runs = self.archive.sessions(ALWAYS.0, ALWAYS.1).unwrap();
+        let runs = self
+            .archive
+            .coverage()
+            .sessions(ALWAYS.0, ALWAYS.1)
+            .unwrap();
         let runs = runs.iter().filter(|run| run.exchange == venue);
         let connected: Vec<Span> = runs
             .map(|run| (since(run.started), since(run.seen)))
             .collect();
-        let gaps = self.archive.gaps(ALWAYS.0, ALWAYS.1).unwrap();
+        let gaps = self.archive.coverage().gaps(ALWAYS.0, ALWAYS.1).unwrap();
         let gaps = gaps.iter().filter(|gap| gap.exchange == venue);
         // Polls may not have covered the last time yet.
         let last = 2 * seconds(self.schedule.poll) + LATE;
@@ -295,10 +306,10 @@ impl Questions<'_> {
     /// The share equals the sum of the spans.
     fn shares_are_spans(&mut self, venue: &str) {
         let (start, end) = (Millis(BEGINNING), Millis(self.happened.ends));
-        let share = self.archive.coverage(start, end).unwrap();
+        let share = self.archive.coverage().by_exchange(start, end).unwrap();
         let share = share.iter().find(|one| one.exchange == venue);
         let share = share.and_then(|one| one.connected_share);
-        let spans = self.archive.covered(start, end, None).unwrap();
+        let spans = self.archive.coverage().covered(start, end, None).unwrap();
         let spans = spans.get(venue).into_iter().flatten();
         let long: i64 = spans.map(|range| range.length()).sum();
         #[expect(clippy::cast_precision_loss, reason = "milliseconds of a schedule")]
@@ -323,17 +334,17 @@ pub(super) fn tell(folder: &Path) -> String {
         let (start, end) = (as_seconds(start), as_seconds(end));
         writeln!(text, "{what} {of} from {start} to {end}: {why}").unwrap();
     };
-    for run in archive.sessions(first, last).unwrap() {
+    for run in archive.coverage().sessions(first, last).unwrap() {
         line("run", &run.exchange, run.started, run.seen, "");
     }
-    for gap in archive.gaps(first, last).unwrap() {
+    for gap in archive.coverage().gaps(first, last).unwrap() {
         line("gap", &gap.exchange, gap.start, gap.end, &gap.reason);
     }
-    for gap in archive.topic_gaps(first, last, None).unwrap() {
+    for gap in archive.coverage().topic_gaps(first, last, None).unwrap() {
         let of = format!("{} {}", gap.exchange, gap.topic);
         line("topic gap", &of, gap.start, gap.end, &gap.reason);
     }
-    for one in archive.outcomes(first, last, None).unwrap() {
+    for one in archive.coverage().outcomes(first, last, None).unwrap() {
         let why = format!("{:?}, {}", one.outcome, one.how);
         line("outcome", &one.exchange, one.start, one.end, &why);
     }

@@ -51,6 +51,7 @@ async fn is_left_alone(venue: &'static str, limit: Limit, lasts: Duration) {
     process.stop().await;
     let archive = Archive::read(&archive).unwrap();
     let gaps = archive
+        .coverage()
         .gaps(Millis(BEGINNING), Millis(i64::MAX / 2))
         .unwrap();
     let mut gaps = gaps
@@ -59,7 +60,7 @@ async fn is_left_alone(venue: &'static str, limit: Limit, lasts: Duration) {
     assert!(
         gaps.next().is_some(),
         "{venue}: {:?}",
-        archive.gaps(Millis(0), Millis(i64::MAX / 2))
+        archive.coverage().gaps(Millis(0), Millis(i64::MAX / 2))
     );
 }
 

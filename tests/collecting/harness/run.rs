@@ -67,7 +67,7 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) fn start(folder: &Path, globe: Globe, plan: &CollectPlan, writes: Duration) -> Self {
         let archive = Archive::create_or_open(folder).unwrap();
-        let folder = archive.path().to_owned();
+        let folder = archive.archive().path().to_owned();
         let keeping = CommitPolicy {
             queue: plan.settings.queue_rows,
             ..CommitPolicy::default()

@@ -14,7 +14,9 @@ use crate::venue_faults::{SOCKETS, quick};
 
 fn topic_gaps(archive: &Path) -> Vec<TopicGap> {
     let archive = Archive::read(archive).unwrap();
-    let gaps = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
+    let gaps = archive
+        .coverage()
+        .topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
     gaps.unwrap()
 }
 

@@ -145,13 +145,13 @@ fn a_copy_answers_like_its_archive_for_the_copied_days() {
     let lists = archive.export_journal(&into, &cut(None, Some(48))).unwrap();
     assert_eq!((lists.files.len(), lists.journaled), (3, 3 * 24 + 2));
     assert_eq!(lists.closed, Some(at(48)));
-    assert_eq!(lists.series, archive.lists().unwrap().series);
+    assert_eq!(lists.series, archive.catalog().lists().unwrap().series);
     // One plain file, with no log that would have to go along.
     let entries: Vec<_> = fs::read_dir(&into).unwrap().collect();
     assert_eq!(entries.len(), 1);
     with_files(&folder.archive(), &into, &lists);
     let copy = Archive::read(&into).unwrap();
-    assert!(copy.verify().unwrap().is_sound());
+    assert!(copy.integrity().verify().unwrap().is_sound());
 
     let days = Filter {
         end: Some(at(48)),
@@ -169,42 +169,48 @@ fn a_copy_answers_like_its_archive_for_the_copied_days() {
     for (start, end) in [(0, 24), (0, 48), (24, 48), (2, 6), (29, 31), (31, 40)] {
         for as_of in [None, Some(at(4)), Some(at(30)), Some(at(48))] {
             let of = |archive: &Archive| {
-                let counts = archive.coverage(at(start), at(end)).unwrap();
+                let counts = archive.coverage().by_exchange(at(start), at(end)).unwrap();
                 let counts = counts.into_iter().map(|venue| {
                     let last = venue.last_event.unwrap_or_default();
                     (venue.exchange, (venue.cnt, last))
                 });
                 archive
-                    .coverage_of(at(start), at(end), &counts.collect(), as_of)
+                    .coverage()
+                    .by_exchange_counted(at(start), at(end), &counts.collect(), as_of)
                     .unwrap()
             };
             assert_eq!(of(&copy), of(&archive), "{start} to {end} as of {as_of:?}");
         }
     }
     // What became of its gaps, those of topics among them, goes along.
-    let missed = |archive: &Archive| archive.gap_statuses(at(0), at(24), None).unwrap();
+    let missed = |archive: &Archive| {
+        archive
+            .coverage()
+            .gap_statuses(at(0), at(24), None)
+            .unwrap()
+    };
     assert_eq!(missed(&copy), missed(&archive));
     let states: Vec<GapState> = missed(&copy).iter().map(|gap| gap.state).collect();
     assert_eq!(states, [GapState::Recovered, GapState::Open]);
-    let lost = copy.gap_statuses(at(31), at(40), None).unwrap();
+    let lost = copy.coverage().gap_statuses(at(31), at(40), None).unwrap();
     assert_eq!(lost.first().map(|gap| gap.state), Some(GapState::Lost));
-    let first = &copy.coverage(at(0), at(24)).unwrap()[0];
+    let first = &copy.coverage().by_exchange(at(0), at(24)).unwrap()[0];
     assert_eq!((first.holes, first.numbered), (Some(1), Some(90)));
     assert_eq!(
         (first.compared_usd, first.exchange_usd),
         (Some(123.45), Some(124.45))
     );
     // Behind its end the copy claims nothing.
-    let behind = copy.coverage(at(48), at(60)).unwrap();
+    let behind = copy.coverage().by_exchange(at(48), at(60)).unwrap();
     assert_eq!(behind[0].connected_share, Some(0.0));
-    assert_eq!(copy.summary().unwrap().newest, Some(at(48)));
+    assert_eq!(copy.catalog().summary().unwrap().newest, Some(at(48)));
     let coins = |archive: &Archive| -> Vec<String> {
-        let coins = archive.coins(None).unwrap().into_iter();
+        let coins = archive.catalog().coins(None).unwrap().into_iter();
         coins.map(|coin| coin.symbol).collect()
     };
     assert_eq!(coins(&archive), ["BTC", "ETH", "SOL"]);
     assert_eq!(coins(&copy), ["BTC", "ETH"]);
-    assert!(copy.coins(None).unwrap()[0].last_close <= at(48));
+    assert!(copy.catalog().coins(None).unwrap()[0].last_close <= at(48));
 }
 
 #[test]
@@ -239,9 +245,9 @@ fn a_copy_of_a_copy_may_begin_later_and_of_some_tables_has_nothing_else() {
     assert_eq!((lists.files.len(), lists.closed), (0, Some(at(48))));
     let later = Archive::read(&two).unwrap();
     assert_eq!(journaled(&two), 24);
-    let runs = later.sessions(at(0), at(60)).unwrap();
+    let runs = later.coverage().sessions(at(0), at(60)).unwrap();
     assert_eq!((runs[0].started, runs[0].seen), (at(24), at(30)));
-    assert_eq!(later.gaps(at(0), at(60)).unwrap().len(), 1);
+    assert_eq!(later.coverage().gaps(at(0), at(60)).unwrap().len(), 1);
 
     let bars = ExportSelection {
         kinds: vec!["bars".to_owned()],
@@ -253,7 +259,12 @@ fn a_copy_of_a_copy_may_begin_later_and_of_some_tables_has_nothing_else() {
     let only = Archive::to_verify(&three).unwrap();
     assert!(all_orders(&only).is_empty());
     // No orders went along, so none can be missing and nothing is covered.
-    assert!(only.coverage(at(0), at(60)).unwrap().is_empty());
+    assert!(
+        only.coverage()
+            .by_exchange(at(0), at(60))
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]

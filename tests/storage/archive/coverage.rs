@@ -59,21 +59,63 @@ fn the_connected_share_is_the_session_without_its_gaps() {
             ..VenueCoverage::default()
         },
     ];
-    assert_eq!(writer.coverage(at(0), at(60)).unwrap(), expected);
-    assert_eq!(writer.sessions(at(0), at(60)).unwrap().len(), 1);
+    assert_eq!(
+        writer
+            .archive()
+            .coverage()
+            .by_exchange(at(0), at(60))
+            .unwrap(),
+        expected
+    );
+    assert_eq!(
+        writer
+            .archive()
+            .coverage()
+            .sessions(at(0), at(60))
+            .unwrap()
+            .len(),
+        1
+    );
     // Sent again it stays one gap, and rolled away the counts stay.
     writer.append(&batch).unwrap();
     writer.compact(at(24 * 60)).unwrap();
-    assert_eq!(writer.coverage(at(0), at(60)).unwrap(), expected);
-    let whole = writer.coverage(at(0), at(24 * 60)).unwrap();
+    assert_eq!(
+        writer
+            .archive()
+            .coverage()
+            .by_exchange(at(0), at(60))
+            .unwrap(),
+        expected
+    );
+    let whole = writer
+        .archive()
+        .coverage()
+        .by_exchange(at(0), at(24 * 60))
+        .unwrap();
     assert_eq!((whole[0].cnt, whole[1].cnt), (2, 1));
     assert_eq!(whole[0].connected_share, Some(0.75 / 24.0));
     // A late row of that day is counted once, too.
     writer
         .append(&of_orders(vec![order(0, at(10).0), order(6, at(11).0)]))
         .unwrap();
-    assert_eq!(writer.coverage(at(0), at(24 * 60)).unwrap()[0].cnt, 3);
-    assert_eq!(writer.coverage(at(0), at(11)).unwrap()[0].cnt, 1);
+    assert_eq!(
+        writer
+            .archive()
+            .coverage()
+            .by_exchange(at(0), at(24 * 60))
+            .unwrap()[0]
+            .cnt,
+        3
+    );
+    assert_eq!(
+        writer
+            .archive()
+            .coverage()
+            .by_exchange(at(0), at(11))
+            .unwrap()[0]
+            .cnt,
+        1
+    );
 }
 
 #[test]
@@ -95,20 +137,20 @@ fn the_time_between_two_runs_is_a_gap() {
     listen(25, 40);
     let reader = Archive::read(folder.archive()).unwrap();
     assert_eq!(
-        reader.gaps(at(0), at(40)).unwrap(),
+        reader.coverage().gaps(at(0), at(40)).unwrap(),
         [Gap {
             cause: GapCause::NoSession,
             ..gap(10, 25, "not listening")
         }]
     );
-    assert!(reader.gaps(at(25), at(40)).unwrap().is_empty());
-    let coverage = reader.coverage(at(0), at(40)).unwrap();
+    assert!(reader.coverage().gaps(at(25), at(40)).unwrap().is_empty());
+    let coverage = reader.coverage().by_exchange(at(0), at(40)).unwrap();
     assert_eq!(coverage[0].connected_share, Some(25.0 / 40.0));
     assert_eq!(coverage[0].completeness, Completeness::Complete);
 
     // Overlapping sessions leave no gap, and a gap with a reason is listed once.
     listen(35, 50);
-    assert_eq!(reader.gaps(at(0), at(60)).unwrap().len(), 1);
+    assert_eq!(reader.coverage().gaps(at(0), at(60)).unwrap().len(), 1);
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer
         .append(&Batch {
@@ -118,7 +160,7 @@ fn the_time_between_two_runs_is_a_gap() {
         .unwrap();
     drop(writer);
     listen(60, 61);
-    let gaps = reader.gaps(at(40), at(61)).unwrap();
+    let gaps = reader.coverage().gaps(at(40), at(61)).unwrap();
     assert_eq!(gaps, [gap(50, 60, "disk full")]);
 }
 
@@ -146,9 +188,10 @@ fn a_gap_is_unknown_until_it_is_recorded() {
     let known = |minutes: i32| {
         let (start, end) = (at(0), at(minutes.into()));
         let covered = reader
-            .coverage_of(start, end, &BTreeMap::new(), Some(end))
+            .coverage()
+            .by_exchange_counted(start, end, &BTreeMap::new(), Some(end))
             .unwrap();
-        let gaps = reader.gaps_known(start, end, Some(end)).unwrap();
+        let gaps = reader.coverage().gaps_known(start, end, Some(end)).unwrap();
         let [binance] = covered.as_slice() else {
             panic!("{covered:?}")
         };
@@ -168,7 +211,8 @@ fn a_gap_is_unknown_until_it_is_recorded() {
     assert_eq!(known(60), (2, 40.0));
     // As of that instant no session existed before the beginning.
     let before = reader
-        .coverage_of(at(-5), at(5), &BTreeMap::new(), Some(at(-1)))
+        .coverage()
+        .by_exchange_counted(at(-5), at(5), &BTreeMap::new(), Some(at(-1)))
         .unwrap();
     assert_eq!(before, []);
 }
@@ -190,7 +234,11 @@ fn a_gap_that_says_nothing_is_refused() {
         );
     }
     assert!(matches!(
-        writer.coverage(at(1), at(1)).unwrap_err(),
+        writer
+            .archive()
+            .coverage()
+            .by_exchange(at(1), at(1))
+            .unwrap_err(),
         ArchiveError::BadRange {
             parameter: "end",
             ..
@@ -231,8 +279,13 @@ fn a_topic_gap_counts_as_its_part_of_all_topics() {
             ..Batch::default()
         })
         .unwrap();
-    let share = |writer: &Archive, end| writer.coverage(at(0), at(end)).unwrap()[0].connected_share;
-    assert_eq!(share(&writer, 60), Some((60.0 - 10.0 / 4.0) / 60.0));
+    let share = |writer: &Archive, end| {
+        writer.coverage().by_exchange(at(0), at(end)).unwrap()[0].connected_share
+    };
+    assert_eq!(
+        share(writer.archive(), 60),
+        Some((60.0 - 10.0 / 4.0) / 60.0)
+    );
     // It goes on, and is one gap still.
     writer
         .append(&Batch {
@@ -240,25 +293,42 @@ fn a_topic_gap_counts_as_its_part_of_all_topics() {
             ..Batch::default()
         })
         .unwrap();
-    assert_eq!(share(&writer, 60), Some((60.0 - 40.0 / 4.0) / 60.0));
-    let coverage = writer.coverage(at(0), at(60)).unwrap();
+    assert_eq!(
+        share(writer.archive(), 60),
+        Some((60.0 - 40.0 / 4.0) / 60.0)
+    );
+    let coverage = writer
+        .archive()
+        .coverage()
+        .by_exchange(at(0), at(60))
+        .unwrap();
     assert_eq!(
         (coverage[0].topics, coverage[0].topics_covered),
         (Some(4), Some(3))
     );
     assert_eq!(coverage[0].gaps, 1);
-    let gaps = writer.topic_gaps(at(0), at(60), None).unwrap();
+    let gaps = writer
+        .archive()
+        .coverage()
+        .topic_gaps(at(0), at(60), None)
+        .unwrap();
     assert_eq!(gaps, [unheard(50)]);
     assert!(
         writer
+            .archive()
+            .coverage()
             .topic_gaps(at(0), at(60), Some(at(10)))
             .unwrap()
             .is_empty()
     );
     // The venue itself was covered all the while.
-    let covered = writer.covered(at(0), at(60), None).unwrap();
+    let covered = writer
+        .archive()
+        .coverage()
+        .covered(at(0), at(60), None)
+        .unwrap();
     assert_eq!(covered["bybit"], [TimeRange::new(at(0), at(60))]);
-    assert!(writer.verify().unwrap().is_sound());
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
 }
 
 #[test]
@@ -290,7 +360,11 @@ fn a_recovered_gap_is_open_until_its_recovery() {
         })
         .unwrap();
     let known = |as_of| {
-        let covered = writer.covered(at(0), at(60), Some(as_of)).unwrap();
+        let covered = writer
+            .archive()
+            .coverage()
+            .covered(at(0), at(60), Some(as_of))
+            .unwrap();
         let ranges = covered["binance"].iter();
         ranges
             .map(|range| (range.start, range.end))
@@ -298,7 +372,11 @@ fn a_recovered_gap_is_open_until_its_recovery() {
     };
     assert_eq!(known(at(35)), [(at(0), at(10)), (at(30), at(35))]);
     assert_eq!(known(at(40)), [(at(0), at(20)), (at(30), at(40))]);
-    let coverage = &writer.coverage(at(0), at(60)).unwrap()[0];
+    let coverage = &writer
+        .archive()
+        .coverage()
+        .by_exchange(at(0), at(60))
+        .unwrap()[0];
     assert_eq!(coverage.connected_share, Some(50.0 / 60.0));
     assert_eq!(
         (
@@ -344,11 +422,20 @@ fn a_topic_that_was_recovered_is_missing_from_no_share() {
         })
         .unwrap();
     let known = |minutes| {
-        let covered = writer.coverage_of(at(0), at(60), &BTreeMap::new(), Some(at(minutes)));
+        let covered = writer.archive().coverage().by_exchange_counted(
+            at(0),
+            at(60),
+            &BTreeMap::new(),
+            Some(at(minutes)),
+        );
         covered.unwrap()[0].connected_share.unwrap() * 60.0
     };
     assert_eq!((known(39), known(45), known(50)), (34.0, 42.5, 50.0));
-    let missed = writer.gap_statuses(at(0), at(60), None).unwrap();
+    let missed = writer
+        .archive()
+        .coverage()
+        .gap_statuses(at(0), at(60), None)
+        .unwrap();
     assert_eq!(missed[0].state, GapState::Recovered);
 }
 
@@ -389,7 +476,12 @@ fn coverage_as_of_an_instant_ignores_later_records() {
         })
         .unwrap();
     let known = |as_of: Option<i64>| {
-        let covered = writer.coverage_of(at(0), at(60), &BTreeMap::new(), as_of.map(at));
+        let covered = writer.archive().coverage().by_exchange_counted(
+            at(0),
+            at(60),
+            &BTreeMap::new(),
+            as_of.map(at),
+        );
         let one = covered.unwrap().remove(0);
         let usd = (one.compared_usd, one.exchange_usd);
         (one.rejected, one.clock_ahead, usd)
@@ -402,14 +494,22 @@ fn coverage_as_of_an_instant_ignores_later_records() {
     assert_eq!(known(None), (Some(2), Some(9), (Some(0.9), Some(1.0))));
     // It was not heard until then, as far as anybody could know.
     let end = |as_of: Option<i64>| {
-        let gaps = writer.topic_gaps(at(0), at(60), as_of.map(at)).unwrap();
+        let gaps = writer
+            .archive()
+            .coverage()
+            .topic_gaps(at(0), at(60), as_of.map(at))
+            .unwrap();
         gaps.first().map(|gap| gap.end)
     };
     assert_eq!(end(Some(10)), None);
     assert_eq!(end(Some(11)), Some(at(11)));
     assert_eq!(end(Some(20)), Some(at(20)));
     assert_eq!([end(Some(45)), end(None)], [Some(at(40)); 2]);
-    let missed = writer.gap_statuses(at(0), at(60), Some(at(20))).unwrap();
+    let missed = writer
+        .archive()
+        .coverage()
+        .gap_statuses(at(0), at(60), Some(at(20)))
+        .unwrap();
     assert_eq!(missed[0].end, at(20));
 }
 
@@ -425,12 +525,19 @@ fn coverage_as_of_an_instant_ignores_later_session_records() {
         let of = |covered: BTreeMap<String, Vec<TimeRange>>| covered["binance"].clone();
         let as_of = Some(at(minutes));
         (
-            of(writer.covered(at(0), at(99), as_of).unwrap()),
-            of(writer.fully_covered(at(0), at(99), as_of).unwrap()),
+            of(writer.coverage().covered(at(0), at(99), as_of).unwrap()),
+            of(writer
+                .coverage()
+                .fully_covered(at(0), at(99), as_of)
+                .unwrap()),
             writer
-                .coverage_of(at(0), at(60), &BTreeMap::new(), as_of)
+                .coverage()
+                .by_exchange_counted(at(0), at(60), &BTreeMap::new(), as_of)
                 .unwrap(),
-            writer.gap_statuses(at(0), at(99), as_of).unwrap(),
+            writer
+                .coverage()
+                .gap_statuses(at(0), at(99), as_of)
+                .unwrap(),
         )
     };
     let seen = |writer: &mut Writer, minutes, gaps| {
@@ -443,7 +550,7 @@ fn coverage_as_of_an_instant_ignores_later_session_records() {
         writer.append(&batch).unwrap();
     };
     seen(&mut writer, 9, vec![]);
-    let before = [2, 6, 10, 12].map(|minutes| known(&writer, minutes));
+    let before = [2, 6, 10, 12].map(|minutes| known(writer.archive(), minutes));
     assert_eq!(before[1].0, [TimeRange::new(at(0), at(3))]);
     assert_eq!(before[3].0, [TimeRange::new(at(0), at(9))]);
     // It goes on, after a time in which nothing was received, and another one of lower completeness begins.
@@ -456,10 +563,14 @@ fn coverage_as_of_an_instant_ignores_later_session_records() {
         })
         .unwrap();
     assert_eq!(
-        [2, 6, 10, 12].map(|minutes| known(&writer, minutes)),
+        [2, 6, 10, 12].map(|minutes| known(writer.archive(), minutes)),
         before
     );
-    let now = writer.covered(at(0), at(99), Some(at(43))).unwrap();
+    let now = writer
+        .archive()
+        .coverage()
+        .covered(at(0), at(99), Some(at(43)))
+        .unwrap();
     let ranges = [TimeRange::new(at(0), at(9)), TimeRange::new(at(20), at(40))];
     assert_eq!(now["binance"], ranges);
 }
@@ -479,9 +590,13 @@ fn a_startup_gap_stays_known_as_of_the_time_before_its_session() {
     };
     let known = |writer: &Archive, as_of: Option<i64>| {
         let as_of = as_of.map(at);
-        let gaps = writer.gap_statuses(at(0), at(99), as_of).unwrap();
+        let gaps = writer
+            .coverage()
+            .gap_statuses(at(0), at(99), as_of)
+            .unwrap();
         let coverage = writer
-            .coverage_of(at(0), at(60), &BTreeMap::new(), as_of)
+            .coverage()
+            .by_exchange_counted(at(0), at(60), &BTreeMap::new(), as_of)
             .unwrap();
         let names: Vec<String> = coverage.into_iter().map(|one| one.exchange).collect();
         let ends: Vec<Millis> = gaps.into_iter().map(|gap| gap.end).collect();
@@ -492,7 +607,7 @@ fn a_startup_gap_stays_known_as_of_the_time_before_its_session() {
             writer.append(&pending(exchange, until, why)).unwrap();
         }
     }
-    let before = [0, 1, 2, 5].map(|minutes| known(&writer, Some(minutes)));
+    let before = [0, 1, 2, 5].map(|minutes| known(writer.archive(), Some(minutes)));
     let both = vec!["htx".to_owned(), "okx".to_owned()];
     assert_eq!(before[0], (vec![], vec![]));
     assert_eq!(before[3], (both.clone(), vec![at(5); 2]));
@@ -502,12 +617,12 @@ fn a_startup_gap_stays_known_as_of_the_time_before_its_session() {
             .unwrap();
     }
     assert_eq!(
-        [0, 1, 2, 5].map(|minutes| known(&writer, Some(minutes))),
+        [0, 1, 2, 5].map(|minutes| known(writer.archive(), Some(minutes))),
         before
     );
     // Now only the exchange that could not be reached has a gap.
-    assert_eq!(known(&writer, None), (both, vec![at(10)]));
-    assert!(writer.verify().unwrap().is_sound());
+    assert_eq!(known(writer.archive(), None), (both, vec![at(10)]));
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
 }
 
 #[test]
@@ -539,9 +654,19 @@ fn a_sequence_hole_is_verified_only_after_its_recovery() {
                 ..Batch::default()
             })
             .unwrap();
-        let before = writer.coverage(at(0), at(10)).unwrap()[0].known_by;
+        let before = writer
+            .archive()
+            .coverage()
+            .by_exchange(at(0), at(10))
+            .unwrap()[0]
+            .known_by;
         assert_eq!(before, Evidence::Verified);
-        writer.coverage(at(0), at(60)).unwrap()[0].known_by
+        writer
+            .archive()
+            .coverage()
+            .by_exchange(at(0), at(60))
+            .unwrap()[0]
+            .known_by
     };
     assert_eq!(known(None), Evidence::Documented);
     assert_eq!(known(Some(GapState::Lost)), Evidence::Documented);

@@ -77,7 +77,7 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
         // Without a writer a reader reports the gap at once, as of any instant.
         let (start, end) = (Millis(START), Millis(START + 3 * Millis::DAY));
         for as_of in [None, Some(named.first)] {
-            let gaps = reader.gaps_known(start, end, as_of).unwrap();
+            let gaps = reader.coverage().gaps_known(start, end, as_of).unwrap();
             let exchanges: Vec<_> = gaps.iter().map(|gap| gap.exchange.as_str()).collect();
             assert_eq!(exchanges, ["binance", "bybit", "okx"], "{word}");
             assert!(
@@ -85,11 +85,14 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
                     .all(|gap| gap.start == named.first && gap.reason == "damaged file")
             );
         }
-        let day = reader.coverage(named.first, named.last.on(1)).unwrap();
+        let day = reader
+            .coverage()
+            .by_exchange(named.first, named.last.on(1))
+            .unwrap();
         let counts: Vec<_> = day.iter().map(|venue| (venue.cnt, venue.gaps)).collect();
         assert_eq!(counts, [(0, 1); 3], "{word}");
 
-        let verified = reader.verify().unwrap();
+        let verified = reader.integrity().verify().unwrap();
         assert!(!verified.is_sound());
         assert_eq!(verified.damaged, scan.damaged);
         assert_eq!((verified.sound, verified.rows), (2, 60));
@@ -101,11 +104,16 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
         assert!(!path.exists());
         let quarantined = files(&folder.archive().join("damaged"), "parquet");
         assert_eq!(quarantined.len(), usize::from(word != "missing"));
-        assert_eq!(writer.orders(&Filter::default()).unwrap(), scan);
-        assert_eq!(writer.verify().unwrap().damaged, scan.damaged);
+        assert_eq!(writer.archive().orders(&Filter::default()).unwrap(), scan);
+        assert_eq!(
+            writer.archive().integrity().verify().unwrap().damaged,
+            scan.damaged
+        );
 
         // What is missing is on record as a gap of every exchange the file had rows of.
         let gaps = writer
+            .archive()
+            .coverage()
             .gaps(Millis(START), Millis(START + 3 * Millis::DAY))
             .unwrap();
         assert_eq!(gaps.len(), 3, "{gaps:?}");
@@ -118,7 +126,10 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
         writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
         let mut all = rest.clone();
         all.extend(hit);
-        assert_eq!(writer.orders(&Filter::default()).unwrap().rows, sorted(all));
+        assert_eq!(
+            writer.archive().orders(&Filter::default()).unwrap().rows,
+            sorted(all)
+        );
     }
 }
 
@@ -126,9 +137,9 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
 fn a_file_damaged_under_an_open_reader_is_found() {
     let folder = Folder::new();
     let (writer, ..) = three_days(&folder);
-    assert_eq!(all_orders(&writer).len(), 90);
+    assert_eq!(all_orders(writer.archive()).len(), 90);
     truncate(&second(&folder));
-    let scan = writer.orders(&Filter::default()).unwrap();
+    let scan = writer.archive().orders(&Filter::default()).unwrap();
     assert_eq!((scan.rows.len(), scan.damaged.len()), (60, 1));
 }
 
@@ -143,7 +154,7 @@ fn a_compaction_quarantines_a_damaged_file_of_its_day() {
     let rolled = writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     assert_eq!((rolled.rows, rolled.repeated), (10, 0));
     assert!(!path.exists());
-    let scan = writer.orders(&Filter::default()).unwrap();
+    let scan = writer.archive().orders(&Filter::default()).unwrap();
     assert_eq!((scan.rows.len(), scan.damaged.len()), (70, 1));
 }
 
@@ -170,10 +181,10 @@ fn a_file_that_someone_else_put_there_is_reported_and_left_alone() {
     let stranger = second(&folder).with_file_name("mine.parquet");
     fs::copy(second(&folder), &stranger).unwrap();
     assert_eq!(
-        writer.verify().unwrap().unlisted,
+        writer.archive().integrity().verify().unwrap().unlisted,
         std::slice::from_ref(&stranger)
     );
-    assert_eq!(all_orders(&writer).len(), 90);
+    assert_eq!(all_orders(writer.archive()).len(), 90);
     writer.quarantine().unwrap();
     drop(writer);
     drop(Archive::create_or_open(folder.archive()).unwrap());
@@ -196,7 +207,10 @@ fn a_damaged_journal_is_an_error_and_no_answer() {
     }
     let fault = Archive::read(folder.archive()).unwrap_err();
     assert!(matches!(fault, ArchiveError::Damaged { .. }), "{fault}");
-    let verified = Archive::to_verify(folder.archive()).unwrap().verify();
+    let verified = Archive::to_verify(folder.archive())
+        .unwrap()
+        .integrity()
+        .verify();
     assert!(!verified.unwrap().is_sound());
 }
 
@@ -268,10 +282,10 @@ fn a_row_that_changes_under_an_open_reader_is_refused_and_the_check_names_it() {
     );
     // What a read has met, a look meets again.
     for _ in 0..2 {
-        assert_eq!(reader.damaged_files().unwrap(), 1);
-        let damage = reader.damage().unwrap();
+        assert_eq!(reader.integrity().damaged_files().unwrap(), 1);
+        let damage = reader.integrity().damage().unwrap();
         assert_eq!((damage.len(), damage[0].holds.as_str()), (1, "journal"));
-        assert!(!reader.verify().unwrap().is_sound());
+        assert!(!reader.integrity().verify().unwrap().is_sound());
     }
 }
 

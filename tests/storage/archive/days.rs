@@ -85,7 +85,7 @@ fn memory_and_files_of_a_writer_do_not_grow_with_its_days() {
         assert!(later.journal <= few.journal + few.journal / 4, "{usage:#?}");
     }
     let archive = Archive::read(folder.archive()).unwrap();
-    let verified = archive.verify().unwrap();
+    let verified = archive.integrity().verify().unwrap();
     assert!(verified.is_sound(), "{verified:?}");
     assert_eq!(verified.rows, days * orders);
     assert_eq!(journaled(&folder.archive()), 0);

@@ -39,18 +39,18 @@ fn a_full_disk_loses_nothing_acknowledged_and_writing_resumes_with_space() {
     };
     assert!(stored.len() >= 1000, "{}", stored.len());
     let mut stored = sorted(stored);
-    assert_eq!(all_orders(&writer), stored);
+    assert_eq!(all_orders(writer.archive()), stored);
     assert_eq!(all_orders(&Archive::read(disk.archive()).unwrap()), stored);
 
     give_back(&ballast);
     writer.append(&of_orders(refused.clone())).unwrap();
     stored.extend(refused);
     let stored = sorted(stored);
-    assert_eq!(all_orders(&writer), stored);
+    assert_eq!(all_orders(writer.archive()), stored);
     drop(writer);
     let writer = Archive::create_or_open(disk.archive()).unwrap();
-    assert_eq!(all_orders(&writer), stored);
-    assert!(writer.verify().unwrap().is_sound());
+    assert_eq!(all_orders(writer.archive()), stored);
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
 }
 
 #[test]
@@ -67,13 +67,21 @@ fn a_compaction_on_a_full_disk_leaves_the_rows_in_the_journal() {
     }
     let fault = writer.compact(Millis(i64::MAX)).unwrap_err();
     assert!(matches!(fault, ArchiveError::DiskFull { .. }), "{fault:?}");
-    assert_eq!(all_orders(&writer), rows);
+    assert_eq!(all_orders(writer.archive()), rows);
     assert_eq!(journaled(&disk.archive()), 2000);
     assert!(files(&disk.archive(), "parquet").is_empty());
     give_back(&ballast);
     assert_eq!(writer.compact(Millis(i64::MAX)).unwrap().rows, 2000);
-    assert_eq!(all_orders(&writer), rows);
-    assert!(writer.verify().unwrap().unlisted.is_empty());
+    assert_eq!(all_orders(writer.archive()), rows);
+    assert!(
+        writer
+            .archive()
+            .integrity()
+            .verify()
+            .unwrap()
+            .unlisted
+            .is_empty()
+    );
 }
 
 #[test]
@@ -111,8 +119,15 @@ fn maps_make_room_for_orders_on_a_full_disk() {
     assert_eq!((status.waiting, status.committed), (0, 1));
     assert_eq!(status.stalled, None);
     let writer = group_writer.stop().unwrap();
-    assert_eq!(all_orders(&writer), orders);
-    assert_eq!(writer.maps(&Filter::default(), None).unwrap().rows, []);
+    assert_eq!(all_orders(writer.archive()), orders);
+    assert_eq!(
+        writer
+            .archive()
+            .maps(&Filter::default(), None)
+            .unwrap()
+            .rows,
+        []
+    );
 }
 
 #[test]
@@ -135,7 +150,7 @@ fn a_read_only_archive_can_be_read() {
     );
     let reader = Archive::read(disk.archive()).unwrap();
     assert_eq!(all_orders(&reader), rows);
-    assert!(reader.verify().unwrap().is_sound());
+    assert!(reader.integrity().verify().unwrap().is_sound());
 }
 
 #[test]
@@ -149,7 +164,7 @@ fn an_archive_that_was_closed_can_be_read_on_a_full_disk() {
     while std::io::Write::write_all(&mut ballast, &[0; 512]).is_ok() {}
     let reader = Archive::read(disk.archive()).unwrap();
     assert_eq!(all_orders(&reader), rows);
-    assert!(reader.verify().unwrap().is_sound());
+    assert!(reader.integrity().verify().unwrap().is_sound());
 }
 
 #[test]
@@ -212,7 +227,7 @@ fn maps_are_dropped_at_once_while_orders_wait_for_a_full_disk() {
     let committed = both.wait().unwrap();
     assert_eq!((committed.orders, committed.maps), (200, 1));
     let writer = group_writer.stop().unwrap();
-    assert_eq!(all_orders(&writer).len(), 400);
+    assert_eq!(all_orders(writer.archive()).len(), 400);
 }
 
 /// Appends an order and closes the archive.
@@ -265,6 +280,9 @@ fn a_reader_that_was_opened_on_a_full_disk_sees_later_rows() {
         add(&disk, key);
         let orders = usize::try_from(key).unwrap();
         assert_eq!(all_orders(&reader).len(), orders);
-        assert_eq!(reader.summary().unwrap().newest, Some(Millis(START)));
+        assert_eq!(
+            reader.catalog().summary().unwrap().newest,
+            Some(Millis(START))
+        );
     }
 }

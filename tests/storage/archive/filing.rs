@@ -60,7 +60,7 @@ fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
     );
     assert_eq!(filed.segments.len(), 1);
     assert_eq!(journaled(&folder.archive()), 30);
-    assert_eq!(all_orders(&writer), two_days());
+    assert_eq!(all_orders(writer.archive()), two_days());
 
     // Again, and once more when both days are over: nothing is added, and a roll moves what is left.
     for until in [over, LATER] {
@@ -76,12 +76,16 @@ fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
         assert!(again.segments.is_empty());
     }
     writer.compact(LATER).unwrap();
-    assert_eq!(all_orders(&writer), two_days());
-    let verified = writer.verify().unwrap();
+    assert_eq!(all_orders(writer.archive()), two_days());
+    let verified = writer.archive().integrity().verify().unwrap();
     assert!(verified.is_sound() && verified.unlisted.is_empty());
     assert_eq!(verified.rows, 60);
     // A session that is imported twice is stored once.
-    let runs = writer.sessions(Millis(START), LATER).unwrap();
+    let runs = writer
+        .archive()
+        .coverage()
+        .sessions(Millis(START), LATER)
+        .unwrap();
     assert_eq!(runs.len(), 1);
     assert_eq!(
         (runs[0].started, runs[0].seen),
@@ -111,12 +115,15 @@ fn a_row_with_other_values_is_returned_and_the_first_one_stays() {
     assert_eq!((filed.new, filed.repeated), (2, 2));
     let unfit = &filed.rejected[0];
     assert_eq!((unfit.table, unfit.row, unfit.differs), ("bars", 1, true));
-    let bars = sound(writer.observed_bars(&Filter::default()).unwrap());
+    let bars = sound(writer.archive().observed_bars(&Filter::default()).unwrap());
     // A bar of a table counts as received when it closed.
     let mut second = bar("BTC", 1, 100);
     second.received_at = second.close_time();
     assert_eq!(bars, [first, second]);
-    assert_eq!(writer.coins(None).unwrap()[0].symbol, "BTC");
+    assert_eq!(
+        writer.archive().catalog().coins(None).unwrap()[0].symbol,
+        "BTC"
+    );
 }
 
 #[test]
@@ -160,9 +167,16 @@ fn a_cancelled_import_leaves_nothing_behind() {
             },
         );
         assert_eq!(filed, None, "{most}");
-        assert!(all_orders(&writer).is_empty());
+        assert!(all_orders(writer.archive()).is_empty());
         assert!(files(&folder.archive(), "parquet").is_empty());
-        assert!(writer.sessions(Millis(START), LATER).unwrap().is_empty());
+        assert!(
+            writer
+                .archive()
+                .coverage()
+                .sessions(Millis(START), LATER)
+                .unwrap()
+                .is_empty()
+        );
     }
 }
 
@@ -177,7 +191,7 @@ fn an_import_stores_the_rows_of_a_damaged_file_again() {
     std::fs::write(&filed.segments[0], bytes).unwrap();
     let again = import_orders(&mut writer, &two_days(), &[], LATER, &mut || true).unwrap();
     assert_eq!((again.new, again.repeated), (30, 30));
-    let scan = writer.orders(&Filter::default()).unwrap();
+    let scan = writer.archive().orders(&Filter::default()).unwrap();
     assert_eq!(scan.rows, two_days());
 }
 
@@ -192,8 +206,8 @@ fn a_heavy_day_has_files_of_at_most_fifty_thousand_rows_and_comes_back_whole() {
     let filed = import_orders(&mut writer, &rows, &[], LATER, &mut || true).unwrap();
     // Three exchanges, each with two files.
     assert_eq!((filed.new, filed.segments.len()), (160_000, 6));
-    assert_eq!(all_orders(&writer), sorted(rows));
-    assert!(writer.verify().unwrap().is_sound());
+    assert_eq!(all_orders(writer.archive()), sorted(rows));
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
 }
 
 #[test]
@@ -202,8 +216,11 @@ fn a_tail_from_before_an_import_is_incomplete() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&of_orders(vec![order(1000, START)])).unwrap();
     let reader = Archive::read(folder.archive()).unwrap();
-    let place = reader.summary().unwrap().end;
-    let (version, newest) = (reader.version().unwrap(), reader.summary().unwrap().newest);
+    let place = reader.catalog().summary().unwrap().end;
+    let (version, newest) = (
+        reader.version().unwrap(),
+        reader.catalog().summary().unwrap().newest,
+    );
     import_orders(&mut writer, &two_days(), &[], LATER, &mut || true).unwrap();
     assert_ne!(reader.version().unwrap(), version);
     let news = reader.tail(place, 1000, &mut |_| ()).unwrap();
@@ -255,7 +272,7 @@ fn killed(days: u64, step: SegmentStep, file: usize) {
     assert_eq!(all_orders(&reader), there, "{part}");
     drop(reader);
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    assert_eq!(all_orders(&writer), there, "{part}");
+    assert_eq!(all_orders(writer.archive()), there, "{part}");
     let count = files(&folder.archive(), "parquet").len() as u64;
     assert_eq!(count, if there.is_empty() { 0 } else { days }, "{part}");
 
@@ -268,11 +285,19 @@ fn killed(days: u64, step: SegmentStep, file: usize) {
     )
     .unwrap();
     assert_eq!(again.new + again.repeated, rows as u64, "{part}");
-    assert_eq!(all_orders(&writer), wanted, "{part}");
-    let verified = writer.verify().unwrap();
+    assert_eq!(all_orders(writer.archive()), wanted, "{part}");
+    let verified = writer.archive().integrity().verify().unwrap();
     assert!(verified.is_sound() && verified.unlisted.is_empty());
     assert_eq!(verified.rows, rows as u64, "{part}");
-    assert_eq!(writer.sessions(Millis(START), LATER).unwrap().len(), 1);
+    assert_eq!(
+        writer
+            .archive()
+            .coverage()
+            .sessions(Millis(START), LATER)
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 #[test]
@@ -293,7 +318,7 @@ fn an_import_cancelled_between_two_groups_of_files_leaves_nothing() {
             },
         );
         assert_eq!(filed, None, "{most}");
-        assert!(all_orders(&writer).is_empty());
+        assert!(all_orders(writer.archive()).is_empty());
         assert!(files(&folder.archive(), "").iter().all(|path| {
             let name = path.to_string_lossy();
             !name.ends_with(".parquet") && !name.ends_with(".tmp")

@@ -27,9 +27,9 @@ fn contents(archive: &Archive) -> Result<impl PartialEq + std::fmt::Debug + use<
             .bars(&Filter::default(), PeriodLength::Fixed(Millis::MINUTE))?
             .rows,
         archive.open_interest(&Filter::default())?.rows,
-        archive.gaps(start, end)?,
-        archive.sessions(start, end)?,
-        archive.damage()?.len(),
+        archive.coverage().gaps(start, end)?,
+        archive.coverage().sessions(start, end)?,
+        archive.integrity().damage()?.len(),
     ))
 }
 
@@ -236,6 +236,7 @@ fn a_flipped_bit_of_a_file_is_found_and_named() {
             fs::write(&file, &bytes).unwrap();
             let verified = Archive::to_verify(folder.archive())
                 .unwrap()
+                .integrity()
                 .verify()
                 .unwrap();
             assert_eq!(verified.damaged.len(), 1);
@@ -312,14 +313,14 @@ fn everything(archive: &Archive) -> Result<Everything, ArchiveError> {
     rows.extend(texts("reading", &readings.rows));
     rows.extend(texts("map", &maps.rows));
     rows.extend(texts("position", &positions.rows));
-    let gaps = archive.gaps(start, end)?;
+    let gaps = archive.coverage().gaps(start, end)?;
     let is_damage = |gap: &Gap| gap.reason == "damaged file";
-    rows.extend(texts("run", &archive.sessions(start, end)?));
-    let mut is_marked = !archive.damage()?.is_empty() || gaps.iter().any(is_damage);
+    rows.extend(texts("run", &archive.coverage().sessions(start, end)?));
+    let mut is_marked = !archive.integrity().damage()?.is_empty() || gaps.iter().any(is_damage);
     let others: Vec<_> = gaps.into_iter().filter(|gap| !is_damage(gap)).collect();
     rows.extend(texts("gap", &others));
-    for part in archive.raw_files()? {
-        let mut lines = archive.raw_lines(&part)?;
+    for part in archive.raw().files()? {
+        let mut lines = archive.raw().lines(&part)?;
         let read: Vec<RawLine> = lines.by_ref().collect();
         // What has no checksum behind it is never taken for what came.
         if lines.fault().is_some() || lines.is_cut() {

@@ -116,9 +116,9 @@ proptest! {
             ..Filter::default()
         };
         for filter in [Filter::default(), some] {
-            let (gathered, known) = gathered(&writer, &filter);
-            prop_assert_eq!(known, writer.summary().unwrap());
-            for read in read(&writer, &filter) {
+            let (gathered, known) = gathered(writer.archive(), &filter);
+            prop_assert_eq!(known, writer.archive().catalog().summary().unwrap());
+            for read in read(writer.archive(), &filter) {
                 prop_assert_eq!(&gathered, &read);
             }
         }
@@ -129,14 +129,17 @@ proptest! {
 fn a_tail_beyond_its_limit_is_incomplete_and_visits_no_row() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    let from = writer.summary().unwrap().end;
+    let from = writer.archive().catalog().summary().unwrap().end;
     let orders = (0..3).map(|key| order(key, START + i64::try_from(key).unwrap()));
     writer.append(&of_orders(orders.collect())).unwrap();
     for (most, visited) in [(3, 3), (2, 0)] {
         let mut shown = 0;
-        let news = writer.tail(from, most, &mut |_| shown += 1).unwrap();
+        let news = writer
+            .archive()
+            .tail(from, most, &mut |_| shown += 1)
+            .unwrap();
         assert_eq!((shown, news.incomplete), (visited, visited == 0));
-        assert_eq!(news.known, writer.summary().unwrap());
+        assert_eq!(news.known, writer.archive().catalog().summary().unwrap());
     }
 }
 
@@ -151,7 +154,7 @@ fn a_damaged_file_is_left_out_whole() {
     writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
     // What was sent again counts once the file that had it is damaged.
     writer.append(&of_orders(rows[..3].to_vec())).unwrap();
-    assert_eq!(gathered(&writer, &Filter::default()).0.len(), 20);
+    assert_eq!(gathered(writer.archive(), &Filter::default()).0.len(), 20);
     drop(writer);
     let damaged = &files(&folder.archive(), "parquet")[0];
     let mut bytes = std::fs::read(damaged).unwrap();

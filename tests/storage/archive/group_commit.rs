@@ -55,7 +55,7 @@ fn batches_of_many_senders_share_a_transaction_and_each_gets_its_own_receipt() {
         (1, 12, 0)
     );
     let writer = group_writer.stop().unwrap();
-    assert_eq!(all_orders(&writer).len(), 9);
+    assert_eq!(all_orders(writer.archive()).len(), 9);
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn asynchronous_senders_wait_for_room_and_everything_sent_before_work_is_d
         receipts.push(inbox.send(of_orders(rows.collect())).await.unwrap());
     }
     let counted = inbox
-        .with(|writer| Ok(all_orders(writer).len()))
+        .with(|writer| Ok(all_orders(writer.archive()).len()))
         .unwrap()
         .await
         .unwrap();
@@ -122,7 +122,7 @@ fn an_invalid_row_is_refused_alone() {
     );
     let writer = group_writer.stop().unwrap();
     assert_eq!(good.wait().unwrap().orders, 1);
-    assert_eq!(all_orders(&writer), [order(1, START)]);
+    assert_eq!(all_orders(writer.archive()), [order(1, START)]);
 }
 
 #[test]
@@ -155,7 +155,10 @@ fn rows_beyond_a_full_queue_are_a_gap_from_first_to_last() {
     receipt.wait().unwrap();
     let gap = |start, end| (Millis(start), Millis(end));
     let gaps = |archive: &Archive| -> Vec<(Millis, Millis)> {
-        let gaps = archive.gaps(Millis(0), Millis(i64::MAX)).unwrap();
+        let gaps = archive
+            .coverage()
+            .gaps(Millis(0), Millis(i64::MAX))
+            .unwrap();
         let known =
             |gap: &Gap| gap.exchange == "okx" && gap.reason == "could not be written in time";
         assert!(gaps.iter().all(known), "{gaps:?}");
@@ -179,10 +182,10 @@ fn rows_beyond_a_full_queue_are_a_gap_from_first_to_last() {
     let writer = group_writer.stop().unwrap();
     full.wait().unwrap();
     assert_eq!(
-        gaps(&writer),
+        gaps(writer.archive()),
         [gap(START + 3, START + 6), gap(START + 9, START + 10)]
     );
-    assert_eq!(all_orders(&writer).len(), 5);
+    assert_eq!(all_orders(writer.archive()).len(), 5);
 }
 
 #[test]
@@ -229,7 +232,7 @@ fn on_a_full_disk_nothing_is_acknowledged_until_there_is_space_again() {
     let status = inbox.status();
     assert_eq!((status.waiting, status.stalled), (0, None));
     let writer = group_writer.stop().unwrap();
-    assert_eq!(all_orders(&writer), sorted(sent));
+    assert_eq!(all_orders(writer.archive()), sorted(sent));
 }
 
 #[test]
@@ -250,5 +253,5 @@ fn a_writer_stopped_on_a_full_disk_reports_the_lost_batch() {
         matches!(&fault, CommitError::Archive(fault) if matches!(**fault, ArchiveError::DiskFull { .. })),
         "{fault}"
     );
-    assert_eq!(all_orders(&writer), [order(0, START)]);
+    assert_eq!(all_orders(writer.archive()), [order(0, START)]);
 }

@@ -14,7 +14,7 @@ use crate::archive::rows::{START, all_orders, journaled, of_orders, order, sorte
 
 /// Checks that journal and listed files have each row once, and that nothing unfinished is left.
 fn each_row_is_in_one_place(archive: &Archive, rows: usize) {
-    let verified = archive.verify().unwrap();
+    let verified = archive.integrity().verify().unwrap();
     assert!(verified.is_sound(), "{verified:?}");
     assert!(verified.unlisted.is_empty(), "{verified:?}");
     let stored = journaled(archive.path()) + verified.rows;
@@ -59,14 +59,14 @@ fn a_compaction_killed_at_any_step_leaves_every_row_once() {
             assert_eq!(all_orders(&reader), rows, "{step:?} {file}");
             drop(reader);
             let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-            assert_eq!(all_orders(&writer), rows, "{step:?} {file}");
-            each_row_is_in_one_place(&writer, rows.len());
+            assert_eq!(all_orders(writer.archive()), rows, "{step:?} {file}");
+            each_row_is_in_one_place(writer.archive(), rows.len());
             let done = file - usize::from(step != SegmentStep::Committed);
             assert_eq!(files(&folder.archive(), "parquet").len(), done);
 
             writer.compact(end).unwrap();
-            assert_eq!(all_orders(&writer), rows, "{step:?} {file}");
-            each_row_is_in_one_place(&writer, rows.len());
+            assert_eq!(all_orders(writer.archive()), rows, "{step:?} {file}");
+            each_row_is_in_one_place(writer.archive(), rows.len());
             assert_eq!(journaled(&folder.archive()), 0);
             assert_eq!(files(&folder.archive(), "parquet").len(), 2);
         }
@@ -129,12 +129,12 @@ fn a_correction_killed_at_any_step_changes_a_whole_day_or_nothing() {
             "{step:?}"
         );
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-        assert_eq!(&all_orders(&writer), expected, "{step:?}");
+        assert_eq!(&all_orders(writer.archive()), expected, "{step:?}");
         if step != SegmentStep::Committed {
             writer.supersede(Millis(START), &revision).unwrap();
         }
-        assert_eq!(all_orders(&writer), after, "{step:?}");
-        assert_eq!(as_of(&writer), before, "{step:?}");
+        assert_eq!(all_orders(writer.archive()), after, "{step:?}");
+        assert_eq!(as_of(writer.archive()), before, "{step:?}");
         // Other engines read only valid files.
         let (valid, superseded) = catalog(&folder.archive());
         assert!(!superseded.is_empty());
@@ -149,7 +149,7 @@ fn a_correction_killed_at_any_step_changes_a_whole_day_or_nothing() {
             "{step:?}"
         );
         // A copy has the same rows, and so has a merged archive.
-        let verified = writer.verify().unwrap();
+        let verified = writer.archive().integrity().verify().unwrap();
         assert!(
             verified.is_sound() && verified.unlisted.is_empty(),
             "{verified:?}"
@@ -187,10 +187,10 @@ fn a_compaction_of_maps_killed_at_any_step_leaves_every_map_once() {
         assert_eq!(all(&reader), maps, "{step:?}");
         drop(reader);
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-        assert_eq!(all(&writer), maps, "{step:?}");
+        assert_eq!(all(writer.archive()), maps, "{step:?}");
         writer.compact(end).unwrap();
-        assert_eq!(all(&writer), maps, "{step:?}");
-        let verified = writer.verify().unwrap();
+        assert_eq!(all(writer.archive()), maps, "{step:?}");
+        let verified = writer.archive().integrity().verify().unwrap();
         assert!(verified.is_sound() && verified.unlisted.is_empty());
         assert_eq!(verified.rows, 20, "{step:?}");
         assert_eq!(files(&folder.archive(), "parquet").len(), 1);
@@ -206,8 +206,8 @@ fn kill_twenty_times(random: &mut fastrand::Rng) {
         let process = Process::start(&folder.archive(), &format!("write {next}"));
         let acknowledged = process.killed_after(random.usize(1..12), Duration::ZERO);
         let writer = Archive::create_or_open(folder.archive()).unwrap();
-        let rows = all_orders(&writer);
-        each_row_is_in_one_place(&writer, rows.len());
+        let rows = all_orders(writer.archive());
+        each_row_is_in_one_place(writer.archive(), rows.len());
         next = whole_batches(&rows).unwrap_or_else(|wrong| panic!("kill {kill}: {wrong}"));
         assert!(acknowledged.is_none_or(|last| last < next), "kill {kill}");
     }

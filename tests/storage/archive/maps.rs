@@ -87,19 +87,19 @@ fn maps_come_back_to_the_last_byte_from_the_journal_and_from_files() {
         let wanted = only(&|map| map.timestamp < day(1));
         assert_eq!(read(archive, &before, None), wanted);
         assert_eq!(read(archive, &none, None), []);
-        let verified = archive.verify().unwrap();
+        let verified = archive.integrity().verify().unwrap();
         assert!(verified.is_sound() && verified.unlisted.is_empty());
         verified.rows
     };
-    assert_eq!(check(&writer), 0);
+    assert_eq!(check(writer.archive()), 0);
     assert_eq!(writer.compact(day(2)).unwrap().rows, 2 * 24 * 4);
-    assert_eq!(check(&writer), 2 * 24 * 4);
+    assert_eq!(check(writer.archive()), 2 * 24 * 4);
     assert_eq!(files(&folder.archive().join("maps"), "parquet").len(), 2);
     writer.compact(day(3)).unwrap();
-    assert_eq!(check(&writer), 3 * 24 * 4);
+    assert_eq!(check(writer.archive()), 3 * 24 * 4);
     assert_eq!(check(&Archive::read(folder.archive()).unwrap()), 3 * 24 * 4);
-    assert!(writer.map_bytes(day(1)).unwrap() > 0);
-    assert_eq!(writer.map_bytes(day(4)).unwrap(), 0);
+    assert!(writer.archive().catalog().map_bytes(day(1)).unwrap() > 0);
+    assert_eq!(writer.archive().catalog().map_bytes(day(4)).unwrap(), 0);
 }
 
 #[test]
@@ -124,13 +124,13 @@ fn a_repeated_map_is_stored_once_and_another_reply_is_another_map() {
         .unwrap();
     assert_eq!((acknowledged.maps, acknowledged.repeated), (1, 1));
     let wanted = vec![first, other];
-    assert_eq!(read(&writer, &Filter::default(), None), wanted);
+    assert_eq!(read(writer.archive(), &Filter::default(), None), wanted);
     writer.compact(Millis(START + Millis::DAY)).unwrap();
     writer.append(&of_maps(vec![again])).unwrap();
-    assert_eq!(read(&writer, &Filter::default(), None), wanted);
+    assert_eq!(read(writer.archive(), &Filter::default(), None), wanted);
     let rolled = writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!((rolled.rows, rolled.repeated), (0, 1));
-    assert_eq!(read(&writer, &Filter::default(), None), wanted);
+    assert_eq!(read(writer.archive(), &Filter::default(), None), wanted);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn maps_that_say_nothing_or_too_much_are_refused_by_name() {
             other => panic!("{wanted}: {other:?}"),
         }
     }
-    assert_eq!(read(&writer, &Filter::default(), None), []);
+    assert_eq!(read(writer.archive(), &Filter::default(), None), []);
     // The longest that may be kept comes back.
     let long = MapRow {
         reply: "x".repeat(16 << 20),
@@ -186,11 +186,11 @@ fn maps_that_say_nothing_or_too_much_are_refused_by_name() {
     };
     writer.append(&of_maps(vec![long.clone()])).unwrap();
     assert_eq!(
-        read(&writer, &Filter::default(), None),
+        read(writer.archive(), &Filter::default(), None),
         std::slice::from_ref(&long)
     );
     writer.compact(Millis(START + Millis::DAY)).unwrap();
-    assert_eq!(read(&writer, &Filter::default(), None), [long]);
+    assert_eq!(read(writer.archive(), &Filter::default(), None), [long]);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn maps_are_filtered_by_the_version_of_the_model() {
                 version: version.map(str::to_owned),
                 ..Filter::default()
             };
-            let rows = read(&writer, &filter, Some("liqmap"));
+            let rows = read(writer.archive(), &filter, Some("liqmap"));
             rows.into_iter().map(|row| row.version).collect()
         };
         let named = |name: &str| Some(name.to_owned());
@@ -275,7 +275,7 @@ fn a_damaged_file_of_maps_is_named_and_no_gap_of_an_exchange() {
     bytes[middle] ^= 1;
     std::fs::write(&file, bytes).unwrap();
 
-    let found = writer.maps(&Filter::default(), None).unwrap();
+    let found = writer.archive().maps(&Filter::default(), None).unwrap();
     assert_eq!(found.rows, maps[1..]);
     let named: Vec<_> = found
         .damaged
@@ -283,11 +283,25 @@ fn a_damaged_file_of_maps_is_named_and_no_gap_of_an_exchange() {
         .map(|part| (part.holds.as_str(), part.rows))
         .collect();
     assert_eq!(named, [("maps", 1)]);
-    assert_eq!(writer.verify().unwrap().damaged.len(), 1);
-    writer.quarantine().unwrap();
-    assert_eq!(writer.gaps(Millis(0), Millis(i64::MAX)).unwrap(), []);
     assert_eq!(
-        writer.maps(&Filter::default(), None).unwrap().rows,
+        writer.archive().integrity().verify().unwrap().damaged.len(),
+        1
+    );
+    writer.quarantine().unwrap();
+    assert_eq!(
+        writer
+            .archive()
+            .coverage()
+            .gaps(Millis(0), Millis(i64::MAX))
+            .unwrap(),
+        []
+    );
+    assert_eq!(
+        writer
+            .archive()
+            .maps(&Filter::default(), None)
+            .unwrap()
+            .rows,
         maps[1..]
     );
 }
@@ -307,6 +321,6 @@ fn a_day_of_large_maps_is_rolled_into_several_files() {
     }
     let rolled = writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!((rolled.rows, rolled.parts.len()), (10, 2));
-    let found = read(&writer, &Filter::default(), None);
+    let found = read(writer.archive(), &Filter::default(), None);
     assert!(found == wanted, "{} maps", found.len());
 }

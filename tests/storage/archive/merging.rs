@@ -52,7 +52,7 @@ fn merged(folder: &Folder, archives: &[Archive]) -> (PathBuf, Archive) {
     let into = folder.path().join("merged");
     assert!(Archive::merge(archives, &into, &mut |_, _| true).unwrap());
     let archive = Archive::read(&into).unwrap();
-    assert!(archive.verify().unwrap().is_sound());
+    assert!(archive.integrity().verify().unwrap().is_sound());
     (into, archive)
 }
 
@@ -79,13 +79,13 @@ fn a_row_of_both_archives_is_merged_once_as_first_received() {
         sound(archive.open_interest(&Filter::default()).unwrap()).len(),
         72
     );
-    let coverage = archive.coverage(at(0), at(72)).unwrap();
+    let coverage = archive.coverage().by_exchange(at(0), at(72)).unwrap();
     assert_eq!(
         (coverage[0].cnt, coverage[0].connected_share),
         (72, Some(1.0))
     );
     assert_eq!(
-        archive.summary().unwrap().newest,
+        archive.catalog().summary().unwrap().newest,
         Some(at(71).on(Millis::MINUTE))
     );
     // A day of one alone is its own file under a second name.
@@ -128,7 +128,7 @@ fn a_gap_that_the_other_archive_covers_is_merged_away() {
     );
     let two = with("two", (2, 12), vec![gap(6, 7, "maintenance")]);
     let (_, archive) = merged(&folder, &[one, two]);
-    let gaps = archive.gaps(at(0), at(30)).unwrap();
+    let gaps = archive.coverage().gaps(at(0), at(30)).unwrap();
     let reported: Vec<_> = gaps
         .iter()
         .map(|gap| (gap.start, gap.end, gap.reason.as_str()))
@@ -143,7 +143,7 @@ fn a_gap_that_the_other_archive_covers_is_merged_away() {
         ]
     );
     let share = |start, end| {
-        let coverage = archive.coverage(at(start), at(end)).unwrap();
+        let coverage = archive.coverage().by_exchange(at(start), at(end)).unwrap();
         coverage[0].connected_share
     };
     assert_eq!(share(0, 6), Some(1.0));
@@ -172,7 +172,7 @@ fn a_merge_reports_a_damaged_file_and_takes_the_other_copy() {
     assert_eq!(scan.rows, sorted(orders(5..15, 500)));
     assert_eq!(scan.damaged.len(), 1);
     assert!(scan.damaged[0].reason.contains("SHA-256"));
-    let gaps = archive.gaps(at(0), at(24)).unwrap();
+    let gaps = archive.coverage().gaps(at(0), at(24)).unwrap();
     assert!(
         gaps.iter().any(|gap| gap.reason == "damaged file"),
         "{gaps:?}"

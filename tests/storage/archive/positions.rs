@@ -48,7 +48,7 @@ fn the_last_snapshot_as_of_an_instant_is_found_in_journal_and_segments() {
             assert_eq!(files(&folder.archive(), "parquet").len(), 1);
         }
         let reader = Archive::read(folder.archive()).unwrap();
-        assert!(reader.verify().unwrap().is_sound());
+        assert!(reader.integrity().verify().unwrap().is_sound());
         assert_eq!(
             sound(reader.positions(&Filter::default()).unwrap()),
             snapshots()
@@ -70,7 +70,7 @@ fn the_last_snapshot_as_of_an_instant_is_found_in_journal_and_segments() {
     assert_eq!(writer.append(&of(snapshots())).unwrap().positions, 4);
     writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!(
-        sound(writer.positions(&Filter::default()).unwrap()),
+        sound(writer.archive().positions(&Filter::default()).unwrap()),
         snapshots()
     );
 }
@@ -82,6 +82,7 @@ fn positions_go_with_copies_and_merges() {
     writer.append(&of(snapshots())).unwrap();
     let copy = folder.path().join("copy");
     let lists = writer
+        .archive()
         .export_journal(&copy, &ExportSelection::default())
         .unwrap();
     assert_eq!(lists.journaled, 5);
@@ -95,7 +96,7 @@ fn positions_go_with_copies_and_merges() {
     let into = folder.path().join("merged");
     assert!(Archive::merge(&archives, &into, &mut |_, _| true).unwrap());
     let merged = Archive::read(&into).unwrap();
-    assert!(merged.verify().unwrap().is_sound());
+    assert!(merged.integrity().verify().unwrap().is_sound());
     assert_eq!(accounts(&merged, "ETH", None), ["c", "d"]);
 }
 

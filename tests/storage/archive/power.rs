@@ -196,11 +196,15 @@ fn walk(folder: &Path, there: &mut BTreeMap<u64, PathBuf>) {
 /// What is wrong with the archive at `path` that was acknowledged up to batch `acknowledged`, or how many batches it has.
 fn checked(path: &Path, acknowledged: Option<u64>) -> Result<u64, String> {
     let writer = Archive::create_or_open(path).map_err(|fault| fault.to_string())?;
-    let verified = writer.verify().map_err(|fault| fault.to_string())?;
+    let verified = writer
+        .archive()
+        .integrity()
+        .verify()
+        .map_err(|fault| fault.to_string())?;
     if !verified.is_sound() {
         return Err(format!("{verified:?}"));
     }
-    let next = whole_batches(&all_orders(&writer))?;
+    let next = whole_batches(&all_orders(writer.archive()))?;
     match acknowledged {
         Some(last) if last >= next => Err(format!("{last} was acknowledged, {next} are there")),
         _ => Ok(next),
@@ -285,12 +289,15 @@ fn filed(step: &str, file: usize, deaf: &str, unsynced: Unsynced) -> Option<Resu
     process.kill();
     disk.cut(unsynced, &mut random);
     let sound = |writer: &Archive| {
-        let verified = writer.verify().map_err(|fault| fault.to_string())?;
+        let verified = writer
+            .integrity()
+            .verify()
+            .map_err(|fault| fault.to_string())?;
         let orders = verified.is_sound().then(|| all_orders(writer).len());
         orders.ok_or_else(|| format!("{verified:?}"))
     };
     let writer = Archive::create_or_open(disk.archive()).map_err(|fault| fault.to_string());
-    Some(writer.and_then(|writer| sound(&writer)))
+    Some(writer.and_then(|writer| sound(writer.archive())))
 }
 
 #[test]

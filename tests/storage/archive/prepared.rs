@@ -126,7 +126,7 @@ fn a_path_outside_the_folder_is_refused_despite_valid_checksums() {
                 let archive = Archive::read(folder.archive())?;
                 let scan = archive.orders(&Filter::default())?;
                 assert!(scan.rows.is_empty(), "{name:?}");
-                archive.damage().map(drop)
+                archive.integrity().damage().map(drop)
             };
             let written = Archive::create_or_open(folder.archive()).map(drop);
             // Whoever reads has no business with what a roll did not finish.
@@ -234,8 +234,8 @@ fn nothing_is_written_or_listed_behind_a_link() {
         let refused = writer.compact(Millis(START + Millis::DAY)).unwrap_err();
         assert!(refused.to_string().contains("a link"), "{refused}");
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
-        assert_eq!(all_orders(&writer).len(), 30);
-        let verified = writer.verify().unwrap();
+        assert_eq!(all_orders(writer.archive()).len(), 30);
+        let verified = writer.archive().integrity().verify().unwrap();
         assert!(
             verified.is_sound() && verified.unlisted.is_empty(),
             "{verified:?}"

@@ -52,7 +52,7 @@ fn write(folder: &Path, bounds: RawRetention, at: i64, count: i64) -> RawStatus 
 }
 
 fn parts(archive: &Archive) -> Vec<RawFileEntry> {
-    archive.raw_files().unwrap()
+    archive.raw().files().unwrap()
 }
 
 #[test]
@@ -60,9 +60,9 @@ fn frames_are_read_unchanged_up_to_the_last_whole_line() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     assert_eq!(write(&folder.archive(), PLENTY, START, 4000).frames, 4000);
-    let [part] = parts(&writer).try_into().unwrap();
+    let [part] = parts(writer.archive()).try_into().unwrap();
     assert_eq!((part.exchange.as_str(), part.date), ("okx", Millis(START)));
-    let mut lines = writer.raw_lines(&part).unwrap();
+    let mut lines = writer.archive().raw().lines(&part).unwrap();
     let read: Vec<RawLine> = lines.by_ref().collect();
     assert_eq!((lines.fault(), lines.is_cut()), (None, false));
     let begin = [
@@ -77,21 +77,21 @@ fn frames_are_read_unchanged_up_to_the_last_whole_line() {
     let mut longest = 0;
     for end in (0..whole.len()).step_by(whole.len() / 12) {
         fs::write(&part.path, &whole[..end]).unwrap();
-        let mut lines = writer.raw_lines(&part).unwrap();
+        let mut lines = writer.archive().raw().lines(&part).unwrap();
         let some: Vec<RawLine> = lines.by_ref().collect();
         assert_eq!((lines.fault(), lines.is_cut()), (None, end > 0));
         assert!(read.starts_with(&some), "{end}");
         longest = longest.max(some.len());
     }
     assert!(longest > 1000, "{longest}");
-    assert!(writer.verify().unwrap().is_sound());
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
 
     // What is damaged is named, and taken out of the way.
     let mut damaged = whole.clone();
     let middle = damaged.len() / 2;
     damaged[middle] ^= 0x55;
     fs::write(&part.path, &damaged).unwrap();
-    let found = writer.verify().unwrap();
+    let found = writer.archive().integrity().verify().unwrap();
     let findings = found.findings(&folder.archive());
     let reported = findings
         .iter()
@@ -100,8 +100,8 @@ fn frames_are_read_unchanged_up_to_the_last_whole_line() {
     let found = writer.quarantine().unwrap();
     let findings = found.findings(&folder.archive());
     assert_eq!((findings.len(), findings[0].repaired), (1, true));
-    assert!(writer.verify().unwrap().is_sound());
-    assert!(parts(&writer).is_empty());
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
+    assert!(parts(writer.archive()).is_empty());
 }
 
 #[test]
@@ -111,26 +111,26 @@ fn old_and_excess_frames_are_deleted_oldest_first() {
     for day in 0..4 {
         write(&folder.archive(), PLENTY, START + day * Millis::DAY, 300);
     }
-    let all = parts(&archive);
+    let all = parts(archive.archive());
     assert_eq!(all.len(), 4);
     let bytes = all.iter().map(|part| part.bytes).sum::<u64>() - 1;
     let few = RawRetention { bytes, ..PLENTY };
     let status = write(&folder.archive(), few, START + 4 * Millis::DAY, 0);
-    assert_eq!(parts(&archive), all[1..]);
+    assert_eq!(parts(archive.archive()), all[1..]);
     assert_eq!(
         status.bytes,
         all[1..].iter().map(|part| part.bytes).sum::<u64>()
     );
     let young = RawRetention { days: 1, ..PLENTY };
     write(&folder.archive(), young, START, 0);
-    assert!(parts(&archive).is_empty());
+    assert!(parts(archive.archive()).is_empty());
     // None at all where the bounds say so.
     let off = RawRetention { days: 0, ..PLENTY };
     assert_eq!(
         write(&folder.archive(), off, START, 9),
         RawStatus::default()
     );
-    assert!(parts(&archive).is_empty());
+    assert!(parts(archive.archive()).is_empty());
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn frames_make_room_for_rows_on_a_full_disk_and_dropped_ones_are_counted() {
     inbox.offer(line(0, START));
     inbox.offer(line(1, START));
     let begun = Instant::now();
-    while inbox.status().dropped < 2 || !parts(&archive).is_empty() {
+    while inbox.status().dropped < 2 || !parts(archive.archive()).is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(20), "{inbox:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -156,8 +156,8 @@ fn frames_make_room_for_rows_on_a_full_disk_and_dropped_ones_are_counted() {
     inbox.stop();
     let status = inbox.status();
     assert_eq!((status.frames, status.dropped), (1, 2));
-    let [part] = parts(&archive).try_into().unwrap();
-    let lines: Vec<RawLine> = archive.raw_lines(&part).unwrap().collect();
+    let [part] = parts(archive.archive()).try_into().unwrap();
+    let lines: Vec<RawLine> = archive.archive().raw().lines(&part).unwrap().collect();
     let missed = RawLine {
         from: Some(Millis(START)),
         until: Some(Millis(START + 2)),

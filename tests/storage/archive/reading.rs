@@ -54,15 +54,15 @@ proptest! {
             .filter(|row| (filter.start..filter.end).contains(&Some(row.order.timestamp)))
             .collect();
         writer.append(&of_orders(known)).unwrap();
-        prop_assert_eq!(&sound(writer.orders(&filter).unwrap()), &expected);
+        prop_assert_eq!(&sound(writer.archive().orders(&filter).unwrap()), &expected);
         // Whatever comes after it, and wherever the rows lie, the answer stays.
         writer.append(&of_orders(later.clone())).unwrap();
-        prop_assert_eq!(&sound(writer.orders(&filter).unwrap()), &expected);
+        prop_assert_eq!(&sound(writer.archive().orders(&filter).unwrap()), &expected);
         writer.compact(Millis(START + rolled * Millis::DAY)).unwrap();
         writer.append(&of_orders(later)).unwrap();
-        prop_assert_eq!(&sound(writer.orders(&filter).unwrap()), &expected);
+        prop_assert_eq!(&sound(writer.archive().orders(&filter).unwrap()), &expected);
         let days: Vec<_> = writer
-            .order_days(&filter)
+            .archive().order_days(&filter)
             .unwrap()
             .flat_map(|day| sound(day.unwrap()))
             .collect();
@@ -177,14 +177,21 @@ fn bars_of_any_size_are_those_of_a_naive_count() {
         for filter in &filters {
             for size in [1, 3, 5, 7, 15, 60, 240, 1440, 2880] {
                 let size = size * Millis::MINUTE;
-                let bars = sound(writer.bars(filter, PeriodLength::Fixed(size)).unwrap());
+                let bars = sound(
+                    writer
+                        .archive()
+                        .bars(filter, PeriodLength::Fixed(size))
+                        .unwrap(),
+                );
                 let expected = naive(&minutes, filter, size);
                 assert_eq!(bars, expected, "{size} {filter:?}");
                 assert!(!bars.is_empty() || size >= 240 * Millis::MINUTE);
             }
         }
     }
-    let scan = writer.bars(&range(0, 0), PeriodLength::Fixed(90_000));
+    let scan = writer
+        .archive()
+        .bars(&range(0, 0), PeriodLength::Fixed(90_000));
     assert!(matches!(scan, Err(ArchiveError::BadRange { .. })));
 }
 
@@ -229,10 +236,10 @@ fn the_bar_length_with_more_observed_time_counts_and_no_bar_twice() {
         assert_eq!(halves.len(), 3);
         assert_eq!(halves[0].observed, 5 * Millis::MINUTE);
     };
-    check(&writer);
+    check(writer.archive());
     let rolled = writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!(rolled.parts.len(), 2);
-    check(&writer);
+    check(writer.archive());
 }
 
 #[test]
@@ -270,7 +277,7 @@ fn a_filter_by_name_and_time_excludes_all_other_rows() {
                     .cloned()
                     .collect();
                 assert_eq!(
-                    sound(writer.orders(&filter).unwrap()),
+                    sound(writer.archive().orders(&filter).unwrap()),
                     expected,
                     "{filter:?}"
                 );
@@ -283,7 +290,7 @@ fn a_filter_by_name_and_time_excludes_all_other_rows() {
         ..Filter::default()
     };
     assert!(matches!(
-        writer.orders(&backwards).unwrap_err(),
+        writer.archive().orders(&backwards).unwrap_err(),
         ArchiveError::BadRange {
             parameter: "end",
             ..

@@ -54,7 +54,7 @@ fn closed(folder: &Folder) -> Vec<String> {
     import_bars(&mut writer, bars("ETH", 3..9, 100), &wrong);
     writer.undo(&wrong.id).unwrap();
     writer.compact(Millis(START + 99 * Millis::DAY)).unwrap();
-    rows(&writer)
+    rows(writer.archive())
 }
 
 #[test]
@@ -75,12 +75,15 @@ fn a_deleted_journal_is_listed_again_and_closed_days_read_the_same() {
     assert_eq!(listed.damaged, []);
     let reader = Archive::read(folder.archive()).unwrap();
     assert_eq!(rows(&reader), before);
-    assert!(reader.verify().unwrap().is_sound());
-    assert!(reader.summary().unwrap().newest.is_some());
-    assert_eq!(reader.coins(None).unwrap().len(), 1);
+    assert!(reader.integrity().verify().unwrap().is_sound());
+    assert!(reader.catalog().summary().unwrap().newest.is_some());
+    assert_eq!(reader.catalog().coins(None).unwrap().len(), 1);
 
     // What only the journal had may be missing at any time, of every exchange of the segments.
-    let gaps = reader.gap_statuses(Millis(0), Millis(START), None).unwrap();
+    let gaps = reader
+        .coverage()
+        .gap_statuses(Millis(0), Millis(START), None)
+        .unwrap();
     for exchange in ["binance", "bybit", "okx", "hyperliquid"] {
         let of_orders = gaps
             .iter()
@@ -90,20 +93,26 @@ fn a_deleted_journal_is_listed_again_and_closed_days_read_the_same() {
             .any(|gap| gap.exchange == exchange && gap.holds.as_deref() == Some("bars"));
         assert!(of_orders && of_bars, "{exchange}: {gaps:?}");
     }
-    assert_eq!(reader.sessions(Millis(0), Millis(i64::MAX)).unwrap(), []);
-    assert_eq!(reader.ingests().unwrap(), []);
+    assert_eq!(
+        reader
+            .coverage()
+            .sessions(Millis(0), Millis(i64::MAX))
+            .unwrap(),
+        []
+    );
+    assert_eq!(reader.catalog().ingests().unwrap(), []);
     drop(reader);
 
     // The archive grows as before, and rows that come again are stored once.
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    let known = all_orders(&writer);
+    let known = all_orders(writer.archive());
     let next = order(5_000, START + 50 * Millis::DAY);
     writer
         .append(&of_orders(vec![known[0].clone(), next]))
         .unwrap();
     writer.compact(Millis(START + 99 * Millis::DAY)).unwrap();
-    assert_eq!(all_orders(&writer).len(), known.len() + 1);
-    assert!(writer.verify().unwrap().is_sound());
+    assert_eq!(all_orders(writer.archive()).len(), known.len() + 1);
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
 }
 
 #[test]

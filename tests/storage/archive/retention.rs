@@ -110,8 +110,8 @@ fn each_table_keeps_its_own_number_of_days() {
     assert_eq!(days(&reader), wanted);
     drop(writer);
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    assert_eq!(days(&writer), wanted);
-    let verified = reader.verify().unwrap();
+    assert_eq!(days(writer.archive()), wanted);
+    let verified = reader.integrity().verify().unwrap();
     assert!(verified.is_sound() && verified.unlisted.is_empty());
     // The files stay for readers that have just listed them.
     assert_eq!(files(&folder.archive(), "parquet").len(), 25);
@@ -127,7 +127,7 @@ fn each_table_keeps_its_own_number_of_days() {
     assert_eq!(files(&folder.archive(), "parquet").len(), 15);
     assert!(!folder.archive().join("orders/date=2024-10-04").exists());
     assert_eq!(days(&reader), wanted);
-    assert!(writer.verify().unwrap().is_sound());
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
 }
 
 #[test]
@@ -158,7 +158,10 @@ fn a_deleted_time_is_no_longer_covered() {
     let reader = Archive::read(folder.archive()).unwrap();
     let share = |from: i64, until: i64| {
         let (start, end) = (START + from * Millis::DAY, START + until * Millis::DAY);
-        let covered = reader.coverage(Millis(start), Millis(end)).unwrap();
+        let covered = reader
+            .coverage()
+            .by_exchange(Millis(start), Millis(end))
+            .unwrap();
         covered.first().and_then(|one| one.connected_share)
     };
     assert_eq!((share(0, 2), share(3, 5)), (Some(1.0), Some(1.0)));
@@ -169,7 +172,7 @@ fn a_deleted_time_is_no_longer_covered() {
     writer.retain(&limits, NOW).unwrap();
     assert_eq!((share(0, 2).unwrap_or(0.0), share(3, 5)), (0.0, Some(1.0)));
     assert_eq!(
-        reader.orders_from().unwrap(),
+        reader.coverage().orders_from().unwrap(),
         Some(Millis(START + 2 * Millis::DAY))
     );
 }
@@ -178,23 +181,23 @@ fn a_deleted_time_is_no_longer_covered() {
 fn the_oldest_maps_are_deleted_first_and_those_of_today_stay() {
     let folder = Folder::new();
     let mut writer = filled(&folder);
-    let bytes = |writer: &Writer| writer.bytes_by_part().unwrap()["maps"];
+    let bytes = |writer: &Writer| writer.archive().catalog().bytes_by_part().unwrap()["maps"];
     let all = bytes(&writer);
     let limits = |maps_bytes: u64| Retention {
         maps_bytes: Some(maps_bytes),
         ..Retention::default()
     };
     writer.retain(&limits(1 << 30), NOW).unwrap();
-    assert_eq!(days(&writer)[4], from(0));
+    assert_eq!(days(writer.archive())[4], from(0));
     // Half of the files, and the day that is in the journal.
     let in_journal: u64 = 24 * 200;
     writer.retain(&limits(all / 2 + in_journal), NOW).unwrap();
-    let left = days(&writer)[4].clone();
+    let left = days(writer.archive())[4].clone();
     assert!(
         left.len() > 1 && left.len() < 6 && left.last() == Some(&5),
         "{left:?}"
     );
     writer.retain(&limits(0), NOW).unwrap();
-    assert_eq!(days(&writer)[4], from(5));
-    assert_eq!(days(&writer)[0], from(0));
+    assert_eq!(days(writer.archive())[4], from(5));
+    assert_eq!(days(writer.archive())[0], from(0));
 }

@@ -102,9 +102,9 @@ fn new_rows_become_durable_at_every_step_of_a_compaction() {
     let rest = inbox.compact(END).unwrap().wait().unwrap();
     assert_eq!((rest.parts.len(), rest.rows), (3, 3 * 18));
     let writer = group_writer.stop().unwrap();
-    assert_eq!(all_orders(&writer), sorted(rows));
+    assert_eq!(all_orders(writer.archive()), sorted(rows));
     assert_eq!(journaled(&folder.archive()), 18);
-    assert!(writer.verify().unwrap().is_sound());
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
 }
 
 #[test]
@@ -129,9 +129,9 @@ fn a_row_repeated_during_its_compaction_is_stored_once() {
     let rest = inbox.compact(END).unwrap().wait().unwrap();
     assert_eq!((rest.rows, rest.repeated), (0, 60));
     let writer = group_writer.stop().unwrap();
-    assert_eq!(all_orders(&writer), sorted(rows));
+    assert_eq!(all_orders(writer.archive()), sorted(rows));
     assert_eq!(journaled(&folder.archive()), 0);
-    assert_eq!(writer.verify().unwrap().rows, 60);
+    assert_eq!(writer.archive().integrity().verify().unwrap().rows, 60);
 }
 
 #[test]
@@ -149,8 +149,8 @@ fn rows_of_two_concurrent_compactions_are_in_one_file() {
     let rolled = rolled.wait().unwrap();
     assert_eq!((rolled.rows, rolled.parts), (0, Vec::new()));
     let writer = group_writer.stop().unwrap();
-    assert_eq!(all_orders(&writer), sorted(rows));
-    let verified = writer.verify().unwrap();
+    assert_eq!(all_orders(writer.archive()), sorted(rows));
+    let verified = writer.archive().integrity().verify().unwrap();
     assert!(verified.unlisted.is_empty(), "{verified:?}");
     assert_eq!(files(&folder.archive(), "parquet").len(), 2);
 }
@@ -175,7 +175,7 @@ fn rows_stay_in_the_journal_if_their_file_is_quarantined_meanwhile() {
     drop(go);
     assert_eq!(rolled.wait().unwrap().rows, 0);
     let writer = group_writer.stop().unwrap();
-    let found = writer.orders(&Filter::default()).unwrap().rows;
+    let found = writer.archive().orders(&Filter::default()).unwrap().rows;
     assert_eq!(sorted(found), sorted(again));
 }
 
@@ -203,12 +203,20 @@ fn a_compaction_ends_with_its_writer_and_its_rows_stay() {
             assert!(matches!(fault, CommitError::Stopped), "{step:?}: {fault}");
         }
         assert!(matches!(inbox.compact(END), Err(CommitError::Stopped)));
-        assert_eq!(all_orders(&writer), sorted(rows.clone()), "{step:?}");
+        assert_eq!(
+            all_orders(writer.archive()),
+            sorted(rows.clone()),
+            "{step:?}"
+        );
         drop(writer);
         // The next opening puts right what was left.
         let writer = Archive::create_or_open(folder.archive()).unwrap();
-        assert_eq!(all_orders(&writer), sorted(rows.clone()), "{step:?}");
-        let verified = writer.verify().unwrap();
+        assert_eq!(
+            all_orders(writer.archive()),
+            sorted(rows.clone()),
+            "{step:?}"
+        );
+        let verified = writer.archive().integrity().verify().unwrap();
         assert!(verified.unlisted.is_empty(), "{step:?}: {verified:?}");
         drop(writer);
         std::fs::remove_dir_all(folder.archive()).unwrap();
@@ -240,8 +248,8 @@ fn a_compaction_during_writes_killed_at_any_step_leaves_every_row_once() {
         drop(reader);
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         for _ in 0..2 {
-            assert_eq!(all_orders(&writer), rows, "{step:?}");
-            let verified = writer.verify().unwrap();
+            assert_eq!(all_orders(writer.archive()), rows, "{step:?}");
+            let verified = writer.archive().integrity().verify().unwrap();
             assert!(verified.is_sound(), "{step:?}: {verified:?}");
             assert!(verified.unlisted.is_empty(), "{step:?}: {verified:?}");
             let count = journaled(&folder.archive()) + verified.rows;
@@ -265,7 +273,7 @@ fn a_day_of_many_bars_is_divided_by_coins() {
     writer.append(&batch).unwrap();
     let rolled = writer.compact(END).unwrap();
     assert_eq!((rolled.parts.len(), rolled.rows), (3, 70 * 1440));
-    let found = sound(writer.observed_bars(&Filter::default()).unwrap());
+    let found = sound(writer.archive().observed_bars(&Filter::default()).unwrap());
     assert_eq!(found.len(), 70 * 1440);
     // A coin's day lies in one file, or in two where the first was full.
     let mut ranges: Vec<(Vec<u8>, Vec<u8>)> =

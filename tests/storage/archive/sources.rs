@@ -43,7 +43,7 @@ fn collect(writer: &mut Writer, rows: &[OrderRow]) -> Acknowledged {
 }
 
 fn keys(writer: &Writer) -> Vec<String> {
-    let mut keys: Vec<String> = all_orders(writer)
+    let mut keys: Vec<String> = all_orders(writer.archive())
         .into_iter()
         .map(|row| row.dedupe_key)
         .collect();
@@ -75,14 +75,14 @@ fn an_order_that_a_file_had_first_is_not_collected_again_and_outlives_its_undo()
             assert_eq!(keys(&writer), stored);
         }
         writer.undo(&ingest.id).unwrap();
-        let left: Vec<Millis> = all_orders(&writer)
+        let left: Vec<Millis> = all_orders(writer.archive())
             .iter()
             .map(|row| row.order.timestamp)
             .collect();
         assert_eq!(left, [filed.order.timestamp, journaled.order.timestamp]);
         let collected = collect(&mut writer, &[filed, journaled, alone]);
         assert_eq!((collected.orders, collected.repeated), (1, 2));
-        assert!(writer.verify().unwrap().is_sound());
+        assert!(writer.archive().integrity().verify().unwrap().is_sound());
     }
 }
 
@@ -157,7 +157,7 @@ fn orders_that_differ_in_a_value_are_two_orders() {
             collect(&mut writer, std::slice::from_ref(&base)).repeated,
             1
         );
-        assert_eq!(all_orders(&writer).len(), 2);
+        assert_eq!(all_orders(writer.archive()).len(), 2);
     }
 }
 
@@ -199,7 +199,7 @@ fn an_undone_order_may_come_from_another_source() {
         .map(|one| (one.id.as_str(), one.run_again))
         .collect();
     assert_eq!(named, [(first.id.as_str(), 0), (second.id.as_str(), 1)]);
-    assert!(all_orders(&writer).is_empty());
+    assert!(all_orders(writer.archive()).is_empty());
     assert_eq!(import(&mut writer, &[again], &second).new, 1);
-    assert_eq!(all_orders(&writer).len(), 1);
+    assert_eq!(all_orders(writer.archive()).len(), 1);
 }

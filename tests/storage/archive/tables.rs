@@ -62,13 +62,13 @@ fn all(archive: &Archive) -> impl PartialEq + std::fmt::Debug {
     orders.retain(|row| row.order.exchange != OTHER);
     bars.retain(|row| row.exchange != OTHER);
     interest.retain(|row| row.exchange != OTHER);
-    let mut coins = archive.coins(None).unwrap();
+    let mut coins = archive.catalog().coins(None).unwrap();
     coins.retain(|coin| coin.symbol != "OTHER");
-    assert!(archive.verify().unwrap().is_sound());
+    assert!(archive.integrity().verify().unwrap().is_sound());
     (
         (orders, bars, interest),
         coins,
-        archive.sessions(Millis(0), UNTIL).unwrap(),
+        archive.coverage().sessions(Millis(0), UNTIL).unwrap(),
     )
 }
 
@@ -97,7 +97,7 @@ fn are_imported_alike(given: &[Tables]) {
             summary(&outcome)
         };
         assert_eq!(import(&mut one), import(&mut other));
-        assert_eq!(all(&one), all(&other));
+        assert_eq!(all(one.archive()), all(other.archive()));
         assert_eq!(folders(&empty.archive()), folders(&filled.archive()));
         let of_journal = journaled(&empty.archive());
         assert_eq!(of_journal + 4, journaled(&filled.archive()));
@@ -311,14 +311,22 @@ fn a_cancelled_import_of_tables_stores_whole_days() {
     assert!(!filed.unwrap().1);
     assert!(seen.is_sorted(), "{seen:?}");
     // The first lot ends with a day, and what came behind it is not there.
-    let scan = writer.orders(&Filter::default()).unwrap();
+    let scan = writer.archive().orders(&Filter::default()).unwrap();
     assert_eq!(scan.rows.len(), 400_000);
-    assert!(writer.verify().unwrap().unlisted.is_empty());
+    assert!(
+        writer
+            .archive()
+            .integrity()
+            .verify()
+            .unwrap()
+            .unlisted
+            .is_empty()
+    );
     // Done again, what is missing comes, and what is there is repeated.
     let again = writer.import(tables, scope(&[], UNTIL), &mut |_| true);
     let again = again.unwrap().0;
     assert_eq!((again.new, again.repeated), (200_000, 400_000));
-    assert!(writer.verify().unwrap().is_sound());
+    assert!(writer.archive().integrity().verify().unwrap().is_sound());
 }
 
 #[test]
@@ -337,7 +345,14 @@ fn a_cancelled_import_of_tables_leaves_no_files() {
         });
         assert!(!filed.unwrap().1, "{most}");
         assert!(files(&folder.archive(), "parquet").is_empty());
-        assert!(writer.sessions(Millis(START), until).unwrap().is_empty());
+        assert!(
+            writer
+                .archive()
+                .coverage()
+                .sessions(Millis(START), until)
+                .unwrap()
+                .is_empty()
+        );
     }
     drop(writer);
     let pending = || {
@@ -352,7 +367,7 @@ fn a_cancelled_import_of_tables_leaves_no_files() {
     let sessions = tables.orders.covered_time().sessions(None);
     let filed = writer.import(tables.clone(), scope(&sessions, until), &mut |_| true);
     assert!(filed.unwrap().1);
-    let found = writer.verify().unwrap();
+    let found = writer.archive().integrity().verify().unwrap();
     assert!(
         found.is_sound() && found.unlisted.is_empty() && found.sound > 0,
         "{found:?}"

@@ -89,27 +89,34 @@ fn a_wrong_ingest_is_undone_and_the_right_one_is_accepted() {
             writer.compact(Millis(START + 9 * Millis::DAY)).unwrap();
         }
         let before = Millis(START + 5 * Millis::DAY);
-        let known = opens(&writer, Some(before));
+        let known = opens(writer.archive(), Some(before));
         assert_eq!(known, at(70, &MINUTES));
 
         let undone = writer.undo(&wrong.id).unwrap();
         assert_eq!((undone.len(), undone[0].rows), (1, 4));
         assert!(undone[0].undone.is_some());
-        assert_eq!(opens(&writer, None), []);
-        assert!(writer.coins(None).unwrap().is_empty());
-        assert!(writer.exchanges().unwrap().is_empty());
-        assert_eq!(writer.summary().unwrap().newest, None);
+        assert_eq!(opens(writer.archive(), None), []);
+        assert!(writer.archive().catalog().coins(None).unwrap().is_empty());
+        assert!(writer.archive().catalog().exchanges().unwrap().is_empty());
+        assert_eq!(writer.archive().catalog().summary().unwrap().newest, None);
 
         let stored = import_bars(&mut writer, bars("BTC", minutes(), 42), &right);
         assert_eq!((stored.new, stored.rejected.len()), (4, 0));
         for _ in 0..2 {
-            assert_eq!(opens(&writer, None), at(42, &MINUTES));
-            assert_eq!(opens(&writer, Some(before)), known, "as of before the undo");
-            assert_eq!(writer.coins(Some(before)).unwrap()[0].symbol, "BTC");
+            assert_eq!(opens(writer.archive(), None), at(42, &MINUTES));
+            assert_eq!(
+                opens(writer.archive(), Some(before)),
+                known,
+                "as of before the undo"
+            );
+            assert_eq!(
+                writer.archive().catalog().coins(Some(before)).unwrap()[0].symbol,
+                "BTC"
+            );
             writer.compact(Millis(START + 9 * Millis::DAY)).unwrap();
         }
-        assert!(writer.verify().unwrap().is_sound());
-        let listed = writer.ingests().unwrap();
+        assert!(writer.archive().integrity().verify().unwrap().is_sound());
+        let listed = writer.archive().catalog().ingests().unwrap();
         let listed: Vec<(&str, u64, bool)> = (listed.iter())
             .map(|one| (one.files.as_str(), one.bars, one.undone.is_some()))
             .collect();
@@ -140,11 +147,11 @@ fn an_undo_names_the_ingests_that_repeated_its_rows() {
         .map(|one| (one.id.as_str(), one.run_again))
         .collect();
     assert_eq!(named, [(first.id.as_str(), 0), (second.id.as_str(), 2)]);
-    let mut incomplete = writer.incomplete_ingests().unwrap();
+    let mut incomplete = writer.archive().catalog().incomplete_ingests().unwrap();
     incomplete.sort();
     assert_eq!(incomplete, [first.id.clone(), second.id]);
-    assert_eq!(opens(&writer, None), [(3, 9), (7, 9)]);
-    let coins = writer.coins(None).unwrap();
+    assert_eq!(opens(writer.archive(), None), [(3, 9), (7, 9)]);
+    let coins = writer.archive().catalog().coins(None).unwrap();
     let last = coins.iter().find(|coin| coin.symbol == "ETH").unwrap();
     assert_eq!(last.last_close, Millis(START + 4 * Millis::MINUTE));
 
@@ -171,8 +178,12 @@ fn collected_rows_outlive_the_undo_of_an_ingest_that_brought_them_first() {
             writer.compact(Millis(START + 9 * Millis::DAY)).unwrap();
         }
         writer.undo(&ingest.id).unwrap();
-        assert_eq!(opens(&writer, None), at(5, &[3, 1441, 1443]), "{compacts}");
-        assert!(writer.verify().unwrap().is_sound());
+        assert_eq!(
+            opens(writer.archive(), None),
+            at(5, &[3, 1441, 1443]),
+            "{compacts}"
+        );
+        assert!(writer.archive().integrity().verify().unwrap().is_sound());
     }
 }
 
@@ -200,12 +211,23 @@ fn an_undo_ends_the_coverage_of_its_sessions_and_no_other() {
     import(&mut writer, tables, &ingest);
     let whole = (Millis(START), Millis(START + 9 * Millis::DAY));
     let covered = |writer: &Writer, as_of| {
-        let covered = writer.covered(whole.0, whole.1, as_of).unwrap();
+        let covered = writer
+            .archive()
+            .coverage()
+            .covered(whole.0, whole.1, as_of)
+            .unwrap();
         covered.get("okx").cloned().unwrap_or_default()
     };
     let before = covered(&writer, None);
     assert_ne!(before, [TimeRange::new(collected, end)]);
-    let orders = |writer: &Writer| writer.orders(&Filter::default()).unwrap().rows.len();
+    let orders = |writer: &Writer| {
+        writer
+            .archive()
+            .orders(&Filter::default())
+            .unwrap()
+            .rows
+            .len()
+    };
     assert_eq!(orders(&writer), 601);
     assert_eq!(journaled(&folder.archive()), 301);
 

@@ -67,22 +67,22 @@ fn rows_are_read_unchanged_after_a_restart_and_a_compaction() {
             repeated: 0
         }
     );
-    check(&writer, &batch);
+    check(writer.archive(), &batch);
     drop(writer);
 
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    check(&writer, &batch);
+    check(writer.archive(), &batch);
     let rolled = writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
     assert!(rolled.rows > 0 && rolled.rows < 904, "{rolled:?}");
-    check(&writer, &batch);
+    check(writer.archive(), &batch);
     let rest = writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     assert_eq!(rolled.rows + rest.rows, 904);
-    check(&writer, &batch);
+    check(writer.archive(), &batch);
     drop(writer);
 
     let reader = Archive::read(folder.archive()).unwrap();
     check(&reader, &batch);
-    let verified = reader.verify().unwrap();
+    let verified = reader.integrity().verify().unwrap();
     assert!(verified.is_sound(), "{verified:?}");
     assert_eq!(verified.rows, 904);
     assert!(verified.unlisted.is_empty());
@@ -179,19 +179,19 @@ fn a_repeated_row_stays_unchanged() {
     assert_eq!((acknowledged.orders, acknowledged.repeated), (1, 2));
     let mut expected = batch.orders.clone();
     expected.push(order(9999, START));
-    assert_eq!(all_orders(&writer), sorted(expected.clone()));
+    assert_eq!(all_orders(writer.archive()), sorted(expected.clone()));
 
     // And once more after everything lies in files.
     writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     let before = files(&folder.archive(), "parquet");
     writer.append(&batch).unwrap();
     writer.append(&of_orders(vec![later])).unwrap();
-    assert_eq!(all_orders(&writer), sorted(expected.clone()));
+    assert_eq!(all_orders(writer.archive()), sorted(expected.clone()));
     let rolled = writer.compact(Millis(START + 100 * Millis::DAY)).unwrap();
     assert_eq!((rolled.rows, rolled.repeated), (0, 904));
     assert_eq!(files(&folder.archive(), "parquet"), before);
     check(
-        &writer,
+        writer.archive(),
         &Batch {
             orders: expected,
             ..batch
@@ -209,10 +209,10 @@ fn a_late_row_of_a_compacted_day_gets_its_own_file() {
     assert_eq!(writer.compact(end).unwrap().parts.len(), 1);
     rows.push(order(10, START + 6));
     writer.append(&of_orders(rows.clone())).unwrap();
-    assert_eq!(all_orders(&writer), sorted(rows.clone()));
+    assert_eq!(all_orders(writer.archive()), sorted(rows.clone()));
     let rolled = writer.compact(end).unwrap();
     assert_eq!((rolled.rows, rolled.repeated), (1, 10));
-    assert_eq!(all_orders(&writer), sorted(rows));
+    assert_eq!(all_orders(writer.archive()), sorted(rows));
 }
 
 #[test]
@@ -225,12 +225,12 @@ fn a_heavy_day_has_files_for_each_exchange() {
     writer.append(&of_orders(rows.clone())).unwrap();
     let rolled = writer.compact(Millis(START + Millis::DAY)).unwrap();
     assert_eq!((rolled.parts.len(), rolled.rows), (3, 50_001));
-    assert_eq!(all_orders(&writer), sorted(rows));
+    assert_eq!(all_orders(writer.archive()), sorted(rows));
     let one = Filter {
         exchange: Some("okx".to_owned()),
         ..Filter::default()
     };
-    let found = sound(writer.orders(&one).unwrap());
+    let found = sound(writer.archive().orders(&one).unwrap());
     assert_eq!(found.len(), 50_001 / 3);
     assert!(found.iter().all(|row| row.order.exchange == "okx"));
 }
@@ -255,7 +255,7 @@ fn a_value_that_would_be_rounded_rejects_its_whole_batch() {
     };
     assert_eq!((*table, *column, *row), ("orders", "qty", 1));
     assert!(message.contains("19 decimals"), "{message}");
-    assert!(all_orders(&writer).is_empty());
+    assert!(all_orders(writer.archive()).is_empty());
 
     // The finest and the largest that can be kept.
     let mut edge = order(2, START);
@@ -263,9 +263,9 @@ fn a_value_that_would_be_rounded_rejects_its_whole_batch() {
     edge.order.qty = "9999999999.999999999999999999".parse().unwrap();
     edge.order.value_usd = "0.000000000000000001".parse().unwrap();
     writer.append(&of_orders(vec![edge.clone()])).unwrap();
-    assert_eq!(all_orders(&writer), [edge.clone()]);
+    assert_eq!(all_orders(writer.archive()), [edge.clone()]);
     writer.compact(Millis(START + Millis::DAY)).unwrap();
-    assert_eq!(all_orders(&writer), [edge]);
+    assert_eq!(all_orders(writer.archive()), [edge]);
 }
 
 #[test]

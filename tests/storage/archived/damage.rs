@@ -310,7 +310,15 @@ fn orders_and_damage(market: &Market) -> (u64, usize) {
         .answer(&Coins::new(Some("24h"), 9).unwrap(), None)
         .unwrap();
     let orders = coins.reply.iter().map(|coin| coin.cnt).sum();
-    (orders, market.archive().unwrap().damaged_files().unwrap())
+    (
+        orders,
+        market
+            .archive()
+            .unwrap()
+            .integrity()
+            .damaged_files()
+            .unwrap(),
+    )
 }
 
 #[test]

@@ -98,9 +98,9 @@ fn rows_that_cannot_be_read_for_a_while_are_counted_once_when_they_can() {
     // The journal counts as damaged until the damage is checked again.
     market.answer(&Overview::default(), None).unwrap();
     let archive = market.archive().unwrap();
-    assert_eq!(archive.damaged_files().unwrap(), 1);
-    archive.recheck_damage().unwrap();
-    assert_eq!(archive.damaged_files().unwrap(), 0);
+    assert_eq!(archive.integrity().damaged_files().unwrap(), 1);
+    archive.integrity().recheck_damage().unwrap();
+    assert_eq!(archive.integrity().damaged_files().unwrap(), 0);
     let fresh = Market::open(folder.archive(), None).unwrap();
     assert_eq!(everything(&market, None), everything(&fresh, None));
 }

@@ -138,7 +138,15 @@ fn a_ledger_from_checkpoints_equals_a_full_replay() {
     assert_eq!(again(), wanted);
     fs::remove_dir_all(folder.archive().join("ledger")).unwrap();
     assert_eq!(again(), wanted);
-    assert!(market.archive().unwrap().verify().unwrap().is_sound());
+    assert!(
+        market
+            .archive()
+            .unwrap()
+            .integrity()
+            .verify()
+            .unwrap()
+            .is_sound()
+    );
 }
 
 #[test]

@@ -260,7 +260,11 @@ async fn answers_do_not_wait_for_an_archive_that_does_not_write() {
         assert!(started.elapsed() < STUCK, "{:?}", writing.maps.status());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let rows = writer.maps(&Filter::default(), None).unwrap().rows;
+    let rows = writer
+        .archive()
+        .maps(&Filter::default(), None)
+        .unwrap()
+        .rows;
     assert_eq!(rows.len() as u64, writing.maps.status().recorded);
     assert!(!rows.is_empty());
     assert!(rows.iter().all(|row| bodies.contains(&row.reply)));
@@ -370,6 +374,7 @@ async fn a_page_left_open_for_a_week_adds_less_than_a_hundred_megabytes() {
     assert!(of_week < 100_000_000, "{of_week}");
     let parts = Archive::read(folder.archive())
         .unwrap()
+        .catalog()
         .bytes_by_part()
         .unwrap();
     let all: u64 = parts.values().sum();

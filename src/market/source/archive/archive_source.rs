@@ -52,7 +52,7 @@ impl ArchiveSource {
         let front = Archive::read(path)?;
         let back = ArchiveReader::new(front.another()?, OF_NOW, HISTORIES);
         let past = ArchiveReader::new(front.another()?, OF_THE_PAST, PAST_HISTORIES);
-        let (damage_seen, _) = front.changes_of_damage();
+        let (damage_seen, _) = front.integrity().changes_of_damage();
         let live = if let Some(at) = as_of {
             LiveDay::still(&front, at)?
         } else {
@@ -97,7 +97,7 @@ impl ArchiveSource {
             Err(replaced @ ArchiveError::Replaced { .. }) => self.follow(replaced)?,
             looked => looked?,
         }
-        let (changes, _) = self.front.changes_of_damage();
+        let (changes, _) = self.front.integrity().changes_of_damage();
         if self.damage_seen.load(Ordering::Acquire) != changes {
             let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
             if self.damage_seen.swap(changes, Ordering::AcqRel) != changes {
@@ -133,7 +133,7 @@ impl ArchiveSource {
         for reader in [&self.past.archive, &self.back.archive, &self.front] {
             let reopened = reader.reopen();
             if let Err(damaged @ ArchiveError::Damaged { .. }) = &reopened {
-                reader.note(damaged);
+                reader.integrity().note(damaged);
             }
             reopened?;
         }
@@ -142,7 +142,7 @@ impl ArchiveSource {
 
     /// Drops all rows in memory and reads the live day again.
     pub(crate) fn reload_all(&self, live: &mut LiveDay) -> Result<(), Refusal> {
-        self.front.recheck_damage()?;
+        self.front.integrity().recheck_damage()?;
         match self.as_of {
             None => live.forget(),
             Some(at) => live.replace(LiveDay::still(&self.front, at)?),
@@ -188,7 +188,7 @@ impl ArchiveSource {
                 Dependency::Observations | Dependency::Recording(_) => live.revision,
                 // Sessions, gaps and damaged files change this revision too.
                 Dependency::Record => {
-                    let (changes, changed_at) = self.back.archive.changes_of_damage();
+                    let (changes, changed_at) = self.back.archive.integrity().changes_of_damage();
                     Revision {
                         number: live.recorded.number + changes,
                         changed_at: live.recorded.changed_at.max(changed_at),

@@ -132,8 +132,11 @@ impl RecentCascades {
             end: Millis(i64::MAX),
             ..asked.clone()
         });
-        let known = archive.summary()?;
-        let filed = archive.compacted_until()?.unwrap_or(Millis(i64::MIN));
+        let known = archive.catalog().summary()?;
+        let filed = archive
+            .catalog()
+            .compacted_until()?
+            .unwrap_or(Millis(i64::MIN));
         let settled = filed.max(now.back(SETTLED));
         let ReadClusters { clusters, steps } = read(archive, &asked, None, settled)?;
         Ok(Self {

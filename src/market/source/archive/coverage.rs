@@ -76,12 +76,15 @@ impl CoverageSource for ArchiveSource {
         let now = if now > Millis::default() {
             now
         } else {
-            let silent_exchanges = archive.pending_gaps()?;
+            let silent_exchanges = archive.coverage().pending_gaps()?;
             let until = silent_exchanges.iter().map(|gap| gap.end).max();
             until.unwrap_or(now)
         };
         let start = now.back(window.millis());
-        let covered = archive.coverage_of(start.on(1), now.on(1), &counts, known_by)?;
+        let covered =
+            archive
+                .coverage()
+                .by_exchange_counted(start.on(1), now.on(1), &counts, known_by)?;
         Ok(covered
             .into_iter()
             .map(|venue| VenueCoverage {
@@ -103,7 +106,7 @@ impl CoverageSource for ArchiveSource {
         let known_by = self.instant(as_of)?;
         let Some(known_by) = known_by else {
             // The catalog counts the orders of whole days.
-            return Ok(archive.coverage(range.start, range.end)?);
+            return Ok(archive.coverage().by_exchange(range.start, range.end)?);
         };
         let filter = Filter {
             start: Some(range.start),
@@ -117,7 +120,12 @@ impl CoverageSource for ArchiveSource {
             let all = counts.entry(exchange).or_insert((0, Millis(i64::MIN)));
             *all = (all.0 + count.0, all.1.max(count.1));
         }
-        Ok(archive.coverage_of(range.start, range.end, &counts, Some(known_by))?)
+        Ok(archive.coverage().by_exchange_counted(
+            range.start,
+            range.end,
+            &counts,
+            Some(known_by),
+        )?)
     }
 
     fn count_outliers(
@@ -132,7 +140,7 @@ impl CoverageSource for ArchiveSource {
             None => self.live()?.ring.now(),
         };
         let reader = self.reader(as_of);
-        for coin in reader.archive.coins(at)? {
+        for coin in reader.archive.catalog().coins(at)? {
             let start = now.back(window.millis());
             let series = (coin.symbol.as_str(), start);
             let series = reader.days.series(&reader.archive, series, now, at)?;
@@ -155,7 +163,9 @@ impl CoverageSource for ArchiveSource {
         let start = now.back(window.millis());
         let archive = &self.reader(as_of).archive;
         Ok(CompleteTapes {
-            recorded: archive.fully_covered(start.on(1), now.on(1), known_by)?,
+            recorded: archive
+                .coverage()
+                .fully_covered(start.on(1), now.on(1), known_by)?,
             simulated: None,
         })
     }
@@ -169,7 +179,7 @@ impl CoverageSource for ArchiveSource {
         // Nothing is known after now; a range that begins later still names the exchanges.
         let end = range.end.min(now.on(1)).max(range.start.on(1));
         let archive = &self.reader(as_of).archive;
-        let mut recorded = archive.recorded(range.start, end, known_by)?;
+        let mut recorded = archive.coverage().recorded(range.start, end, known_by)?;
         if end > now.on(1) {
             recorded.values_mut().for_each(Vec::clear);
         }
@@ -177,11 +187,11 @@ impl CoverageSource for ArchiveSource {
     }
 
     fn first_observed(&self) -> Result<Option<Millis>, Refusal> {
-        Ok(self.back.archive.observed_from()?)
+        Ok(self.back.archive.coverage().observed_from()?)
     }
 
     fn orders_from(&self, _as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
-        Ok(self.back.archive.orders_from()?)
+        Ok(self.back.archive.coverage().orders_from()?)
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
@@ -189,6 +199,7 @@ impl CoverageSource for ArchiveSource {
         Ok(self
             .reader(as_of)
             .archive
+            .coverage()
             .gap_statuses(range.start, range.end, known_by)?)
     }
 }

@@ -327,7 +327,7 @@ impl DayCache {
         if made.orders.is_none() || start >= now {
             return Ok(observations);
         }
-        let covered = archive.covered(start, now, made.as_of)?;
+        let covered = archive.coverage().covered(start, now, made.as_of)?;
         Ok(observations.with_exposure(&made.coin, FeedCoverage::new(covered, &usd)))
     }
 
@@ -481,7 +481,7 @@ fn unanswered(
     now: Millis,
     as_of: Option<Millis>,
 ) -> Result<EngineError, Refusal> {
-    let coins = archive.coins(as_of)?;
+    let coins = archive.catalog().coins(as_of)?;
     let coin = needed.coin.clone();
     let last_close = if coins.iter().any(|known| known.symbol == coin) {
         let filter = Filter {

@@ -118,7 +118,7 @@ impl HistorySource for ArchiveSource {
                     .0
                     .into_iter()
                     .for_each(|NameCollector(met)| names.join(met));
-                let coins = self.past.archive.coins(self.as_of)?;
+                let coins = self.past.archive.catalog().coins(self.as_of)?;
                 names
                     .coins
                     .extend(coins.into_iter().map(|coin| coin.symbol));
@@ -141,7 +141,7 @@ impl HistorySource for ArchiveSource {
 
     fn coins(&self) -> Result<Vec<String>, Refusal> {
         self.current()?;
-        let coins = self.back.archive.coins(self.as_of)?;
+        let coins = self.back.archive.catalog().coins(self.as_of)?;
         Ok(coins.into_iter().map(|coin| coin.symbol).collect())
     }
 
@@ -167,7 +167,7 @@ impl HistorySource for ArchiveSource {
     }
 
     fn withdrawals(&self) -> Result<Vec<Millis>, Refusal> {
-        let ingests = self.past.archive.ingests()?.into_iter();
+        let ingests = self.past.archive.catalog().ingests()?.into_iter();
         let mut undone: Vec<Millis> = ingests.filter_map(|ingest| ingest.undone).collect();
         undone.sort_unstable();
         Ok(undone)
@@ -206,7 +206,7 @@ impl HistorySource for ArchiveSource {
 
     fn has_totals(&self) -> Result<bool, Refusal> {
         self.current()?;
-        Ok(self.past.archive.has_totals()?)
+        Ok(self.past.archive.catalog().has_totals()?)
     }
 
     fn totals(

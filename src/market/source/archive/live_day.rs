@@ -101,7 +101,7 @@ impl LiveDay {
     pub(crate) fn load(archive: &Archive) -> Result<Self, Refusal> {
         // Read the version first. A commit during the read then has a newer version and is read later.
         let version = archive.version()?;
-        let newest = archive.summary()?.newest.unwrap_or_default();
+        let newest = archive.catalog().summary()?.newest.unwrap_or_default();
         let (mut ring, known) = filled(archive, newest, None)?;
         ring.advance(known.newest.unwrap_or_default());
         Ok(Self::of(version, known, ring))
@@ -110,7 +110,11 @@ impl LiveDay {
     /// The state of an archive opened as of `at`: it never changes, and its ring is empty.
     pub(crate) fn still(archive: &Archive, at: Millis) -> Result<Self, Refusal> {
         let version = archive.version()?;
-        Ok(Self::of(version, archive.summary()?, Ring::new(at)))
+        Ok(Self::of(
+            version,
+            archive.catalog().summary()?,
+            Ring::new(at),
+        ))
     }
 
     /// Reads the rows that were committed up to `version` and are not in memory yet.

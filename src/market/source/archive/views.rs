@@ -62,7 +62,11 @@ impl ViewSource for ArchiveSource {
             &["bars", "open_interest"]
         };
         let from = day_cache::rests_from(needed, closed);
-        let found = self.back.archive.damage_within(kinds, from, closed.on(1))?;
+        let found = self
+            .back
+            .archive
+            .integrity()
+            .damage_within(kinds, from, closed.on(1))?;
         Ok(found.into_iter().map(Into::into).collect())
     }
 

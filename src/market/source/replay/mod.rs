@@ -328,7 +328,7 @@ impl HistorySource for ReplaySource {
     fn coins(&self) -> Result<Vec<String>, Refusal> {
         match self.place.archive() {
             Some(archive) => {
-                let coins = archive.coins(self.at(None)?)?;
+                let coins = archive.catalog().coins(self.at(None)?)?;
                 Ok(coins.into_iter().map(|coin| coin.symbol).collect())
             }
             None => self.place.coins(),

@@ -374,7 +374,11 @@ fn settling(
 
 /// The refusal of a replay in which nothing arrives.
 fn nothing(archive: &Archive, start: Option<Millis>) -> Refusal {
-    let newest = archive.summary().ok().and_then(|known| known.newest);
+    let newest = archive
+        .catalog()
+        .summary()
+        .ok()
+        .and_then(|known| known.newest);
     match (start, newest) {
         (Some(start), Some(newest)) => BadQuery::new(
             "start",
