@@ -45,6 +45,7 @@ GROUP BY ALL ORDER BY open, exchange
 CASES = {
     "by venue": ({}, ""),
     "by venue, BTC alone": ({"symbol": "C0"}, "AND coin = 'C0'"),
+    "by venue, a rare coin alone": ({"symbol": "C99"}, "AND coin = 'C99'"),
     "by venue, from 10,000 USD": ({"min_usd": 10_000}, "AND value_usd >= 10000"),
 }
 
