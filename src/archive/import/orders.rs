@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::StringBuilder;
+use foldhash::quality::SeedableRandomState;
 use rust_decimal::Decimal;
 
 use crate::archive::catalog::manifest::Partition;
@@ -20,7 +21,7 @@ use crate::archive::rows::orders::{MAX_ORDER_USD, OrderRow, source_of_key};
 use crate::archive::rows::row::{Fault, KeySource, check_time};
 use crate::model::{
     Completeness, DecimalColumn, FixedPoint, Labels, Millis, Order, Side, Symbol, Vocabulary,
-    coin_of_pair, contradicts_product, exchange_name, is_worth_its_product, push_decimal,
+    coin_of_pair, contradicts_product, exchange_name, is_worth_its_product, push_decimal, seeded,
 };
 
 /// Kind of the price if the table does not state it.
@@ -438,7 +439,8 @@ impl ColumnTable for OrderTable {
         let Some(keys) = &self.given.dedupe_key else {
             return true;
         };
-        let mut known = HashSet::with_capacity(rows.len());
+        let hashing: SeedableRandomState = seeded();
+        let mut known = HashSet::with_capacity_and_hasher(rows.len(), hashing);
         let mut sources = rows.iter().map(|row| {
             let key = self.own_key(*row);
             let exchange = self.exchange.get(*row).unwrap_or_default();

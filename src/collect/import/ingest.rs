@@ -601,7 +601,7 @@ impl Intake<'_> {
         let lot = &mut self.lot;
         lot.places.orders.extend(found_at(&orders.places));
         lot.places.bars.extend(found_at(&bars.places));
-        append_orders(&mut lot.orders, &orders.columns);
+        append_orders(&mut lot.orders, orders.columns);
         lot.bars.append(&bars.columns);
         lot.places.totals.extend(found_at(&totals.places));
         lot.totals.append(&totals.columns);

@@ -16,8 +16,10 @@ use crate::tables::plain_text;
 
 /// Number of bytes from which the syntax is detected.
 const HEAD: u64 = 64 << 10;
-/// Maximum number of lines from which the syntax is detected.
-const LINES: usize = 400;
+/// Maximum number of records from which the keys of a JSON text are detected.
+const RECORDS: usize = 400;
+/// Maximum number of lines among which the first row of a CSV text is searched.
+const LINES: usize = 32;
 
 /// The first part of a file: its columns and its first rows.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +91,7 @@ impl<'a> TextRows<'a> {
             };
             (Source::Fills(NodeFills::of(bytes)), head)
         } else if let Some(shape) = JsonTableShape::of(&text)? {
-            let (names, mut rows) = JsonRecords::start(shape, &text, LINES);
+            let (names, mut rows) = JsonRecords::start(shape, &text, RECORDS);
             let header = match (shape.kind, rows.first()) {
                 (JsonKind::Dicts, _) => names.clone(),
                 // Lists of this length have the columns of Binance's klines files.
