@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError, Filter};
-use crate::engine::{OpenInterestUnit, TableFault, each_in_base_units};
-use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest, Symbol};
+use crate::engine::{OpenInterestUnit, each_in_base_units};
+use crate::model::{Bar, Millis, NotInCoins, ObservedOpenInterest, Symbol};
 
 /// How many earlier days of bars a reading needs: a bar prices readings for a day after its close and lasts up to a
 /// day.
@@ -24,17 +24,6 @@ type Days = RangeInclusive<i64>;
 
 /// An open-interest reading in coins, or the reason why it cannot be converted.
 pub type CoinReading = Result<ObservedOpenInterest, NotInCoins>;
-
-/// Error that prevents the conversion of all readings.
-#[derive(Debug, thiserror::Error)]
-pub enum PriceError {
-    /// The archive cannot be read.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// The bars are invalid.
-    #[error(transparent)]
-    Bars(#[from] TableFault),
-}
 
 /// Prices from the bars of an archive.
 #[derive(Debug)]
@@ -67,13 +56,13 @@ impl PriceHistory {
     ///
     /// # Errors
     ///
-    /// [`PriceError`] if the bars cannot be read.
+    /// [`ArchiveError`] if the bars cannot be read.
     pub fn in_coins(
         &mut self,
         files: Vec<Vec<ObservedOpenInterest>>,
         unit: OpenInterestUnit,
         goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Vec<Vec<CoinReading>>>, PriceError> {
+    ) -> Result<Option<Vec<Vec<CoinReading>>>, ArchiveError> {
         let coins: BTreeSet<String> = files.iter().flatten().map(coin_of).collect();
         let mut made: Vec<Vec<Option<CoinReading>>> = files
             .iter()
@@ -96,8 +85,10 @@ impl PriceHistory {
             for (number, readings) in files {
                 let (rows, readings): (Vec<usize>, Vec<_>) = readings.into_iter().unzip();
                 let coins: BTreeSet<String> = readings.iter().map(coin_of).collect();
-                let bars = coins.iter().flat_map(|coin| self.bars(&wanted, coin));
-                let each = each_in_base_units(readings, unit, bars.collect())?;
+                let bars = coins.into_iter().map(|coin| (self.bars(&wanted, &coin), coin));
+                let bars = bars.filter(|(bars, _)| !bars.is_empty());
+                let bars = bars.map(|(bars, coin)| (coin, bars)).collect();
+                let each = each_in_base_units(readings, unit, &bars);
                 for (row, reading) in rows.into_iter().zip(each) {
                     if let Some(place) = made.get_mut(number).and_then(|file| file.get_mut(row)) {
                         *place = Some(reading);
@@ -155,10 +146,10 @@ impl PriceHistory {
         Ok(())
     }
 
-    /// The bars of a coin on these days, from the exchange and bar length with the most bars.
+    /// The bars of a coin on these days in order of time, from the exchange and bar length with the most bars.
     ///
     /// Ties go to the exchange that comes first by name.
-    fn bars(&self, wanted: &Days, coin: &str) -> Vec<ObservedBar> {
+    fn bars(&self, wanted: &Days, coin: &str) -> Vec<Bar> {
         let loaded = || {
             let days = self.days.range(wanted.clone());
             days.filter_map(|(_, coins)| coins.get(coin))
@@ -170,8 +161,12 @@ impl PriceHistory {
         let Some((most, _)) = counts.into_iter().rev().max_by_key(|(_, count)| *count) else {
             return Vec::new();
         };
-        let bars = loaded().filter_map(|series| series.get(most)).flatten();
-        bars.map(|bar| bar.of_coin(coin)).collect()
+        let mut bars = Vec::new();
+        for series in loaded().filter_map(|series| series.get(most)) {
+            bars.extend_from_slice(series);
+        }
+        bars.sort_by_key(|bar: &Bar| bar.open_time);
+        bars
     }
 }
 

@@ -315,7 +315,8 @@ impl OrderTable {
     /// Only rows with the same time can be equal.
     fn count_repetitions(&self) -> HashMap<usize, u32> {
         let at = |row: &usize| self.given.timestamp.get(*row);
-        let mut rows: Vec<usize> = (0..self.len()).collect();
+        let rows = 0..self.len();
+        let mut rows: Vec<usize> = rows.filter(|row| self.own_key(*row).is_none()).collect();
         if !rows.is_sorted_by_key(&at) {
             rows.sort_by_key(|row| at(row));
         }
@@ -327,9 +328,6 @@ impl OrderTable {
             }
             counts.clear();
             for row in same_instant {
-                if self.own_key(*row).is_some() {
-                    continue;
-                }
                 let count = counts.entry(self.values(*row)).or_default();
                 *count += 1;
                 if *count > 1 {

@@ -297,7 +297,10 @@ fn prepared(
             }
             let opened = source.with(|mut rows| {
                 let mut conversion = conversion(&source, &rows, files)?;
-                if let Some(batch) = rows.next(conversion.wanted(), FIRST) {
+                // Orders have no length, so one row shows the faults of their columns.
+                let is_orders = conversion.table.layout.format.kind() == TableKind::Orders;
+                let first = if is_orders { 1 } else { FIRST };
+                if let Some(batch) = rows.next(conversion.wanted(), first) {
                     conversion.check(batch)?;
                 }
                 Ok((conversion.table.layout.format, conversion.length()))

@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
+use crate::archive::ArchiveError;
 use crate::collect::FilesInCoins;
 use crate::engine::OpenInterestUnit;
-use crate::market::{CoinReading, PriceError, PriceHistory};
+use crate::market::{CoinReading, PriceHistory};
 use crate::model::{NotInCoins, ObservedOpenInterest};
 use crate::python::archive::writer::decimal;
 use crate::python::error;
@@ -42,10 +43,7 @@ impl ArchivePrices {
         if let Some(raised) = raised {
             return Err(raised);
         }
-        let made = made.map_err(|fault| match fault {
-            PriceError::Archive(fault) => error::archive(py, &fault),
-            PriceError::Bars(fault) => error::bad_table(py, &fault),
-        })?;
+        let made = made.map_err(|fault| error::archive(py, &fault))?;
         Ok(made.into_iter().flatten().flatten().collect())
     }
 
@@ -81,7 +79,7 @@ impl ArchivePrices {
         files: Vec<Vec<ObservedOpenInterest>>,
         unit: OpenInterestUnit,
         goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Vec<Vec<CoinReading>>>, PriceError> {
+    ) -> Result<Option<Vec<Vec<CoinReading>>>, ArchiveError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = &mut *known;
         let prices = match known {

@@ -10,7 +10,7 @@ use crate::archive::{ArchiveError, GivenOrders, Tables};
 use crate::collect::{
     Ingested, PositionsFault, Refused, TablePlaces, archive_positions, ingest_tables as ingest_all,
 };
-use crate::engine::{OpenInterestUnit, each_in_base_units};
+use crate::engine::{OpenInterestUnit, bars_by_coin, each_in_base_units};
 use crate::market::wall_clock;
 use crate::model::{NotInCoins, ObservedBar, ObservedPosition};
 use crate::python::archive::writer::decimal;
@@ -311,8 +311,8 @@ fn in_coins(py: Python<'_>, path: &Path, judged: &mut JudgedTables) -> PyResult<
             .map(|made| made.map(|made| made.open_interest))
             .collect()
     } else {
-        let made = each_in_base_units(readings, unit, prices);
-        let made = made.map_err(|fault| error::bad_table(py, &fault))?;
+        let prices = bars_by_coin(prices).map_err(|fault| error::bad_table(py, &fault))?;
+        let made = each_in_base_units(readings, unit, &prices);
         made.into_iter()
             .map(|made| made.map(|made| made.open_interest))
             .collect()
