@@ -477,9 +477,9 @@ impl ColumnTable for OrderTable {
                 None => arrays::constant(COMPLETENESS.name(), rows),
             },
             "dedupe_key" => Ok(self.keys(rows)),
-            "native_id" => Ok(arrays::optional_texts(given.native_id.as_ref(), rows)),
-            "group_id" => Ok(arrays::optional_texts(given.group_id.as_ref(), rows)),
-            "raw" => Ok(arrays::optional_texts(None, rows)),
+            "native_id" => arrays::optional_texts(given.native_id.as_ref(), rows),
+            "group_id" => arrays::optional_texts(given.group_id.as_ref(), rows),
+            "raw" => arrays::optional_texts(None, rows),
             _ => Err(arrays::MISSING.to_owned()),
         })
     }

@@ -214,9 +214,12 @@ impl<'a> TextRows<'a> {
             let shown = format!("{} bytes", cell.len());
             return Err(RowError::new("a cell is longer than 1 MiB", &shown));
         }
+        if self.record.as_slice().is_ascii() {
+            return Ok(());
+        }
         for place in wanted {
             let cell = self.record.get(*place).unwrap_or_default();
-            if !cell.is_ascii() && std::str::from_utf8(cell).is_err() {
+            if std::str::from_utf8(cell).is_err() {
                 let header = self.head.header.as_ref();
                 let name = header.and_then(|header| header.get(*place));
                 let name = name.map_or("a cell", String::as_str);
