@@ -22,8 +22,8 @@ type Series = BTreeMap<(String, i64), Vec<Bar>>;
 /// A range of day numbers.
 type Days = RangeInclusive<i64>;
 
-/// An open-interest reading in coins, or the reason why it cannot be converted.
-pub type CoinReading = Result<ObservedOpenInterest, NotInCoins>;
+/// The amount of an open-interest reading in coins, or the reason why it cannot be converted.
+pub type CoinReading = Result<f64, NotInCoins>;
 
 /// Prices from the bars of an archive.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl PriceHistory {
         unit: OpenInterestUnit,
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<Vec<CoinReading>>>, ArchiveError> {
-        let coins: BTreeSet<String> = files.iter().flatten().map(coin_of).collect();
+        let coins = coins_of(files.iter().flatten());
         let mut made: Vec<Vec<Option<CoinReading>>> = files
             .iter()
             .map(|file| file.iter().map(|_| None).collect())
@@ -84,8 +84,10 @@ impl PriceHistory {
             self.read(&wanted, &coins)?;
             for (number, readings) in files {
                 let (rows, readings): (Vec<usize>, Vec<_>) = readings.into_iter().unzip();
-                let coins: BTreeSet<String> = readings.iter().map(coin_of).collect();
-                let bars = coins.into_iter().map(|coin| (self.bars(&wanted, &coin), coin));
+                let coins = coins_of(&readings);
+                let bars = coins
+                    .into_iter()
+                    .map(|coin| (self.bars(&wanted, &coin), coin));
                 let bars = bars.filter(|(bars, _)| !bars.is_empty());
                 let bars = bars.map(|(bars, coin)| (coin, bars)).collect();
                 let each = each_in_base_units(readings, unit, &bars);
@@ -180,8 +182,14 @@ fn day_of(at: Millis) -> i64 {
     at.0.div_euclid(Millis::DAY)
 }
 
-/// The coin of an open-interest reading.
-fn coin_of(reading: &ObservedOpenInterest) -> String {
-    let read = Symbol::read(&reading.symbol);
-    read.map_or_else(|| reading.symbol.clone(), |symbol| symbol.coin().to_owned())
+/// The coins of open-interest readings.
+fn coins_of<'a>(readings: impl IntoIterator<Item = &'a ObservedOpenInterest>) -> BTreeSet<String> {
+    let symbols: BTreeSet<&str> = (readings.into_iter())
+        .map(|reading| reading.symbol.as_str())
+        .collect();
+    let coin = |symbol: &str| {
+        let read = Symbol::read(symbol);
+        read.map_or_else(|| symbol.to_owned(), |symbol| symbol.coin().to_owned())
+    };
+    symbols.into_iter().map(coin).collect()
 }

@@ -30,10 +30,7 @@ pub(crate) fn labels(column: &Labels, rows: &[usize]) -> Result<ArrayRef, String
 }
 
 /// Converts an optional text column; an empty text becomes null.
-pub(crate) fn optional_texts(
-    column: Option<&Labels>,
-    rows: &[usize],
-) -> Result<ArrayRef, String> {
+pub(crate) fn optional_texts(column: Option<&Labels>, rows: &[usize]) -> Result<ArrayRef, String> {
     let Some(column) = column else {
         return Ok(new_null_array(&DataType::Utf8, rows.len()));
     };

@@ -86,7 +86,9 @@ impl ColumnRows {
                 let columns = columns.map(|array| array.map(InputCells::Arrow));
                 let columns = columns.collect::<Result<Vec<_>, ArrowError>>()?;
                 for row in 0..batch.num_rows().min(HEAD) {
-                    let cells = columns.iter().map(|column| text(column.at(row)).into_owned());
+                    let cells = columns
+                        .iter()
+                        .map(|column| text(column.at(row)).into_owned());
                     head.rows.push(cells.collect());
                 }
             }

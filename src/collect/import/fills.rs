@@ -40,9 +40,7 @@ pub(super) fn fills(found: &mut [(String, InputCells)], faults: &mut BTreeMap<us
             .find(|(name, _)| name == wanted)
             .map(|(_, cells)| cells)
     };
-    let cell = |name: &str, row: usize| {
-        column(name).map_or("".into(), |cells| text(cells.at(row)))
-    };
+    let cell = |name: &str, row: usize| column(name).map_or("".into(), |cells| text(cells.at(row)));
     let rows = column("side").map_or(0, InputCells::len);
     let mut sides = Vec::with_capacity(rows);
     for row in 0..rows {

@@ -92,14 +92,15 @@ pub fn in_base_units_of(
     })
 }
 
-/// Converts or checks readings as [`in_base_units_of`] does, with one result per reading.
+/// Converts or checks readings as [`in_base_units_of`] does, with the amount of each reading.
 pub fn each_in_base_units(
     readings: Vec<ObservedOpenInterest>,
     unit: OpenInterestUnit,
     bars: &BTreeMap<String, Vec<Bar>>,
-) -> Vec<Result<ObservedOpenInterest, NotInCoins>> {
+) -> Vec<Result<f64, NotInCoins>> {
     let mut each = Vec::with_capacity(readings.len());
     let Ok(()) = converted::<Infallible>(readings, unit, bars, &mut |row, made| {
+        let made = made.map(|reading| reading.open_interest);
         let made = made.map_err(|(fault, of_kind)| of_kind(fault.message));
         match each.get_mut(row) {
             Some(converted) => *converted = made,

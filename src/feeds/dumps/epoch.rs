@@ -19,7 +19,10 @@ fn epoch(text: &str) -> Option<Millis> {
         return whole_epoch(whole);
     }
     // A number with an exponent has lost its last digits.
-    if !text.bytes().all(|byte| byte.is_ascii_digit() || b".-".contains(&byte)) {
+    if !text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
+    {
         return None;
     }
     let value = exact_decimal(text).ok()?;

@@ -9,8 +9,7 @@ use crate::archive::ArchiveError;
 use crate::collect::FilesInCoins;
 use crate::engine::OpenInterestUnit;
 use crate::market::{CoinReading, PriceHistory};
-use crate::model::{NotInCoins, ObservedOpenInterest};
-use crate::python::archive::writer::decimal;
+use crate::model::ObservedOpenInterest;
 use crate::python::error;
 
 /// The prices of the archive at `path`, read once at the first conversion.
@@ -61,17 +60,7 @@ impl ArchivePrices {
             OpenInterestUnit::Base
         };
         let made = self.all_in_coins(files, unit, goes_on);
-        let Some(made) = made.map_err(|fault| fault.to_string())? else {
-            return Ok(None);
-        };
-        let in_coins = |made: CoinReading| {
-            let made = decimal("open_interest", made?.open_interest);
-            made.map_err(NotInCoins::NoAmount)
-        };
-        let files = made
-            .into_iter()
-            .map(|made| made.into_iter().map(in_coins).collect());
-        Ok(Some(files.collect()))
+        made.map_err(|fault| fault.to_string())
     }
 
     fn all_in_coins(

@@ -311,10 +311,7 @@ pub(crate) fn append_orders(orders: &mut GivenOrders, more: GivenOrders) {
     orders.timestamp.extend_from_slice(&more.timestamp);
     orders.received_at.extend_from_slice(&more.received_at);
     if let Some(keys) = more.dedupe_key {
-        orders
-            .dedupe_key
-            .get_or_insert_with(Vec::new)
-            .extend(keys);
+        orders.dedupe_key.get_or_insert_with(Vec::new).extend(keys);
     }
     if let Some(completeness) = &more.completeness {
         orders
