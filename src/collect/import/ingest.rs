@@ -280,7 +280,7 @@ pub fn ingest(
 /// Rows of a source, or its end.
 enum FileChunk {
     /// Lines that are no rows with their errors, and rows.
-    Rows(Vec<(u64, RowError)>, ConvertedBatch),
+    Rows(Vec<(u64, RowError)>, Box<ConvertedBatch>),
     /// Whether each row of the source is one line.
     End(bool),
 }
@@ -296,7 +296,7 @@ fn read_all(sources: &[Source], files: &Files, send: &SyncSender<ReadChunk>) {
             conversion.set_length(*length);
             while let Some(mut batch) = rows.next(conversion.wanted(), CHUNK) {
                 let faults = std::mem::take(&mut batch.faults);
-                let chunk = FileChunk::Rows(faults, conversion.convert(batch)?);
+                let chunk = FileChunk::Rows(faults, Box::new(conversion.convert(batch)?));
                 if send.send(Ok(chunk)).is_err() {
                     return Ok(false);
                 }
@@ -473,7 +473,7 @@ impl Intake<'_> {
                 return Ok(false);
             };
             let (faults, chunk) = match received? {
-                FileChunk::Rows(faults, chunk) => (faults, chunk),
+                FileChunk::Rows(faults, chunk) => (faults, *chunk),
                 FileChunk::End(is_by_lines) => break is_by_lines,
             };
             let last = chunk.lines.last().copied();
