@@ -50,6 +50,7 @@ pub use ledger::forming_bar::FormingBar;
 pub use ledger::ledger::{Ledger, Step};
 pub use ledger::parameters::{Drift, Parameters, Tier, TurnoverClock, version};
 pub use ledger::replay::advance_ledger;
+pub use observations::bar_intervals::bars_by_coin;
 pub use observations::bar_sources::BarSources;
 pub use observations::known_positions::KnownPositions;
 pub use observations::known_rows::{bars, first_bar, open_interest};

@@ -35,7 +35,7 @@ pub use known_positions::WantedPositions;
 pub(crate) use map_recorder::ServedMap;
 pub use map_recorder::{MapRecorder, MapStatus, WantedMaps};
 pub use market::Market;
-pub use open_interest_units::{CoinReading, PriceError, PriceHistory};
+pub use open_interest_units::{CoinReading, PriceHistory};
 pub use query::feature_table::{FeaturePlan, feature_table};
 pub use query::features::{FeatureQuestion, FeatureRow, WindowFeatures};
 pub use query::market_history::MarketHistory;

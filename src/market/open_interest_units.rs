@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError, Filter};
-use crate::engine::{OpenInterestUnit, TableFault, each_in_base_units};
-use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest, Symbol};
+use crate::engine::{OpenInterestUnit, each_in_base_units};
+use crate::model::{Bar, Millis, NotInCoins, ObservedOpenInterest, Symbol};
 
 /// How many earlier days of bars a reading needs: a bar prices readings for a day after its close and lasts up to a
 /// day.
@@ -22,19 +22,8 @@ type Series = BTreeMap<(String, i64), Vec<Bar>>;
 /// A range of day numbers.
 type Days = RangeInclusive<i64>;
 
-/// An open-interest reading in coins, or the reason why it cannot be converted.
-pub type CoinReading = Result<ObservedOpenInterest, NotInCoins>;
-
-/// Error that prevents the conversion of all readings.
-#[derive(Debug, thiserror::Error)]
-pub enum PriceError {
-    /// The archive cannot be read.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// The bars are invalid.
-    #[error(transparent)]
-    Bars(#[from] TableFault),
-}
+/// The amount of an open-interest reading in coins, or the reason why it cannot be converted.
+pub type CoinReading = Result<f64, NotInCoins>;
 
 /// Prices from the bars of an archive.
 #[derive(Debug)]
@@ -67,14 +56,14 @@ impl PriceHistory {
     ///
     /// # Errors
     ///
-    /// [`PriceError`] if the bars cannot be read.
+    /// [`ArchiveError`] if the bars cannot be read.
     pub fn in_coins(
         &mut self,
         files: Vec<Vec<ObservedOpenInterest>>,
         unit: OpenInterestUnit,
         goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Vec<Vec<CoinReading>>>, PriceError> {
-        let coins: BTreeSet<String> = files.iter().flatten().map(coin_of).collect();
+    ) -> Result<Option<Vec<Vec<CoinReading>>>, ArchiveError> {
+        let coins = coins_of(files.iter().flatten());
         let mut made: Vec<Vec<Option<CoinReading>>> = files
             .iter()
             .map(|file| file.iter().map(|_| None).collect())
@@ -95,9 +84,13 @@ impl PriceHistory {
             self.read(&wanted, &coins)?;
             for (number, readings) in files {
                 let (rows, readings): (Vec<usize>, Vec<_>) = readings.into_iter().unzip();
-                let coins: BTreeSet<String> = readings.iter().map(coin_of).collect();
-                let bars = coins.iter().flat_map(|coin| self.bars(&wanted, coin));
-                let each = each_in_base_units(readings, unit, bars.collect())?;
+                let coins = coins_of(&readings);
+                let bars = coins
+                    .into_iter()
+                    .map(|coin| (self.bars(&wanted, &coin), coin));
+                let bars = bars.filter(|(bars, _)| !bars.is_empty());
+                let bars = bars.map(|(bars, coin)| (coin, bars)).collect();
+                let each = each_in_base_units(readings, unit, &bars);
                 for (row, reading) in rows.into_iter().zip(each) {
                     if let Some(place) = made.get_mut(number).and_then(|file| file.get_mut(row)) {
                         *place = Some(reading);
@@ -155,10 +148,10 @@ impl PriceHistory {
         Ok(())
     }
 
-    /// The bars of a coin on these days, from the exchange and bar length with the most bars.
+    /// The bars of a coin on these days in order of time, from the exchange and bar length with the most bars.
     ///
     /// Ties go to the exchange that comes first by name.
-    fn bars(&self, wanted: &Days, coin: &str) -> Vec<ObservedBar> {
+    fn bars(&self, wanted: &Days, coin: &str) -> Vec<Bar> {
         let loaded = || {
             let days = self.days.range(wanted.clone());
             days.filter_map(|(_, coins)| coins.get(coin))
@@ -170,8 +163,12 @@ impl PriceHistory {
         let Some((most, _)) = counts.into_iter().rev().max_by_key(|(_, count)| *count) else {
             return Vec::new();
         };
-        let bars = loaded().filter_map(|series| series.get(most)).flatten();
-        bars.map(|bar| bar.of_coin(coin)).collect()
+        let mut bars = Vec::new();
+        for series in loaded().filter_map(|series| series.get(most)) {
+            bars.extend_from_slice(series);
+        }
+        bars.sort_by_key(|bar: &Bar| bar.open_time);
+        bars
     }
 }
 
@@ -185,8 +182,14 @@ fn day_of(at: Millis) -> i64 {
     at.0.div_euclid(Millis::DAY)
 }
 
-/// The coin of an open-interest reading.
-fn coin_of(reading: &ObservedOpenInterest) -> String {
-    let read = Symbol::read(&reading.symbol);
-    read.map_or_else(|| reading.symbol.clone(), |symbol| symbol.coin().to_owned())
+/// The coins of open-interest readings.
+fn coins_of<'a>(readings: impl IntoIterator<Item = &'a ObservedOpenInterest>) -> BTreeSet<String> {
+    let symbols: BTreeSet<&str> = (readings.into_iter())
+        .map(|reading| reading.symbol.as_str())
+        .collect();
+    let coin = |symbol: &str| {
+        let read = Symbol::read(symbol);
+        read.map_or_else(|| symbol.to_owned(), |symbol| symbol.coin().to_owned())
+    };
+    symbols.into_iter().map(coin).collect()
 }

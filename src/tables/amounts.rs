@@ -107,6 +107,21 @@ impl AmountColumn {
     }
 }
 
+/// Converts a double to the decimal of its shortest text. The error says why it cannot be stored.
+pub(crate) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
+    if !value.is_finite() {
+        let what = match column {
+            "open" | "high" | "low" | "close" => "a price",
+            _ => "an amount",
+        };
+        return Err(format!("{value:?} is not {what}; allowed: a finite number"));
+    }
+    ShortDecimal::from_f64(value)
+        .map(ShortDecimal::decimal)
+        .or_else(|| Decimal::from_str_exact(&value.to_string()).ok())
+        .ok_or_else(|| format!("{value} has more than 28 digits"))
+}
+
 impl From<DecimalColumn> for AmountColumn {
     fn from(exact: DecimalColumn) -> Self {
         Self {

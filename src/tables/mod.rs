@@ -29,7 +29,7 @@ mod spreadsheet_text;
 
 pub use amount_unit::ContractSizes;
 pub(crate) use amount_unit::{AmountUnit, Counted, UNKNOWN_SIZE};
-pub(crate) use amounts::AmountColumn;
+pub(crate) use amounts::{AmountColumn, decimal};
 pub(crate) use archive_tables::{bar_table, interest_table, order_table, total_rows};
 pub use attribution::{ExchangeAttribution, UnknownExchange};
 pub(crate) use cells::{CellSource, InputCell, InputCells, WIDE, settle};

@@ -48,9 +48,9 @@ def klines(folder: Path, rows: int) -> Path:
             price = 40_000 + chance.random() * 100
             cells = (price, price + 12.5, price - 9.1, price + 3.2)
             prices = ",".join(f"{cell:.1f}" for cell in cells)
-            file.write(
-                f"{opened},{prices},{chance.random() * 90:.3f},{opened + MINUTE - 1},3810213.55,918,31.2,19.1,0\n"
-            )
+            # A bar of trades has a volume.
+            volume = chance.random() * 90 + 0.001
+            file.write(f"{opened},{prices},{volume:.3f},{opened + MINUTE - 1},3810213.55,918,31.2,19.1,0\n")
     return path
 
 

@@ -30,14 +30,14 @@ pub(crate) fn labels(column: &Labels, rows: &[usize]) -> Result<ArrayRef, String
 }
 
 /// Converts an optional text column; an empty text becomes null.
-pub(crate) fn optional_texts(column: Option<&Labels>, rows: &[usize]) -> ArrayRef {
+pub(crate) fn optional_texts(column: Option<&Labels>, rows: &[usize]) -> Result<ArrayRef, String> {
     let Some(column) = column else {
-        return new_null_array(&DataType::Utf8, rows.len());
+        return Ok(new_null_array(&DataType::Utf8, rows.len()));
     };
-    let texts = rows
-        .iter()
-        .map(|row| column.get(*row).filter(|text| !text.is_empty()));
-    Arc::new(texts.collect::<StringArray>())
+    let blank = column.names().iter().position(String::is_empty);
+    let codes = cells(column.codes(), rows).copied();
+    let keys = codes.map(|code| Some(code).filter(|code| Some(*code as usize) != blank));
+    dictionary(keys.collect(), column.names().iter().map(String::as_str))
 }
 
 /// Converts a column of words from a vocabulary.

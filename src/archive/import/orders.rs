@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::StringBuilder;
+use foldhash::quality::SeedableRandomState;
 use rust_decimal::Decimal;
 
 use crate::archive::catalog::manifest::Partition;
@@ -20,7 +21,7 @@ use crate::archive::rows::orders::{MAX_ORDER_USD, OrderRow, source_of_key};
 use crate::archive::rows::row::{Fault, KeySource, check_time};
 use crate::model::{
     Completeness, DecimalColumn, FixedPoint, Labels, Millis, Order, Side, Symbol, Vocabulary,
-    coin_of_pair, contradicts_product, exchange_name, is_worth_its_product, push_decimal,
+    coin_of_pair, contradicts_product, exchange_name, is_worth_its_product, push_decimal, seeded,
 };
 
 /// Kind of the price if the table does not state it.
@@ -314,7 +315,8 @@ impl OrderTable {
     /// Only rows with the same time can be equal.
     fn count_repetitions(&self) -> HashMap<usize, u32> {
         let at = |row: &usize| self.given.timestamp.get(*row);
-        let mut rows: Vec<usize> = (0..self.len()).collect();
+        let rows = 0..self.len();
+        let mut rows: Vec<usize> = rows.filter(|row| self.own_key(*row).is_none()).collect();
         if !rows.is_sorted_by_key(&at) {
             rows.sort_by_key(|row| at(row));
         }
@@ -326,9 +328,6 @@ impl OrderTable {
             }
             counts.clear();
             for row in same_instant {
-                if self.own_key(*row).is_some() {
-                    continue;
-                }
                 let count = counts.entry(self.values(*row)).or_default();
                 *count += 1;
                 if *count > 1 {
@@ -438,7 +437,8 @@ impl ColumnTable for OrderTable {
         let Some(keys) = &self.given.dedupe_key else {
             return true;
         };
-        let mut known = HashSet::with_capacity(rows.len());
+        let hashing: SeedableRandomState = seeded();
+        let mut known = HashSet::with_capacity_and_hasher(rows.len(), hashing);
         let mut sources = rows.iter().map(|row| {
             let key = self.own_key(*row);
             let exchange = self.exchange.get(*row).unwrap_or_default();
@@ -477,9 +477,9 @@ impl ColumnTable for OrderTable {
                 None => arrays::constant(COMPLETENESS.name(), rows),
             },
             "dedupe_key" => Ok(self.keys(rows)),
-            "native_id" => Ok(arrays::optional_texts(given.native_id.as_ref(), rows)),
-            "group_id" => Ok(arrays::optional_texts(given.group_id.as_ref(), rows)),
-            "raw" => Ok(arrays::optional_texts(None, rows)),
+            "native_id" => arrays::optional_texts(given.native_id.as_ref(), rows),
+            "group_id" => arrays::optional_texts(given.group_id.as_ref(), rows),
+            "raw" => arrays::optional_texts(None, rows),
             _ => Err(arrays::MISSING.to_owned()),
         })
     }

@@ -1,5 +1,6 @@
 //! The rows of Parquet, Feather and Arrow files, in batches, so that memory stays bounded.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -85,7 +86,9 @@ impl ColumnRows {
                 let columns = columns.map(|array| array.map(InputCells::Arrow));
                 let columns = columns.collect::<Result<Vec<_>, ArrowError>>()?;
                 for row in 0..batch.num_rows().min(HEAD) {
-                    let cells = columns.iter().map(|column| text(&column.at(row)));
+                    let cells = columns
+                        .iter()
+                        .map(|column| text(column.at(row)).into_owned());
                     head.rows.push(cells.collect());
                 }
             }
@@ -172,11 +175,11 @@ impl ColumnRows {
 }
 
 /// The text of a cell; blank if it is missing.
-pub(super) fn text(cell: &InputCell<'_>) -> String {
+pub(super) fn text(cell: InputCell<'_>) -> Cow<'_, str> {
     match cell {
-        InputCell::Missing => String::new(),
-        InputCell::Text(text) => text.clone().into_owned(),
-        cell => cell.shown(),
+        InputCell::Missing => "".into(),
+        InputCell::Text(text) => text,
+        cell => cell.shown().into(),
     }
 }
 

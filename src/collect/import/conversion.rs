@@ -11,12 +11,12 @@ use crate::collect::import::column_rows::{boolean, text};
 use crate::collect::import::fills::{fills, skipped_fills};
 use crate::collect::import::occurrence::{Occurrences, numbered};
 use crate::collect::import::order_columns::{
-    MarketColumns, UNKNOWN_PRICE, given_or, id_of, order_key, values,
+    KeyColumns, MarketColumns, UNKNOWN_PRICE, given_or, values,
 };
 use crate::collect::import::refused::RowReason;
 use crate::feeds::dumps::{
     AmountMeaning, Clock, FileBatch, FileMarket, FileName, FileTable, Format, Label, OrderKey,
-    SideMeaning, UnitSize, any_instant, coin_margined, place,
+    SideMeaning, UnitSize, any_instant, coin_margined, place, whole_epoch,
 };
 use crate::model::{
     DecimalColumn, Labels, Millis, Side, Symbol, Vocabulary, exchange_name, known_exchange,
@@ -335,8 +335,8 @@ impl<'a> Conversion<'a> {
             let cells = InputCells::Arrow(column.clone());
             for row in 0..rows {
                 let word = match boolean(column, row) {
-                    Some(is) => is.to_string(),
-                    None => text(&cells.at(row)),
+                    Some(is) => is.to_string().into(),
+                    None => text(cells.at(row)),
                 };
                 let is = |words: &[&str]| {
                     words
@@ -345,7 +345,7 @@ impl<'a> Conversion<'a> {
                 };
                 if is(rule.refused) || !rule.allowed.is_empty() && !is(rule.allowed) {
                     let name = rule.column.first().copied().unwrap_or_default();
-                    faults.insert(row, (name, rule.reason.to_owned(), word));
+                    faults.insert(row, (name, rule.reason.to_owned(), word.into_owned()));
                 }
             }
         }
@@ -455,25 +455,26 @@ impl<'a> Conversion<'a> {
         }
         let rows = orders.timestamp.len();
         let mut keys = vec![String::new(); rows];
+        let columns = KeyColumns::of(table, layout.key);
         let mut made = MarketColumns::default();
+        // Markets by the codes of exchange and contract.
+        let mut markets: HashMap<_, Result<FileMarket, RowReason>> = HashMap::new();
         for (row, key) in keys.iter_mut().enumerate() {
             let place = read.places.get(row).copied().unwrap_or_default();
             let contract = contracts.get(row).unwrap_or_default();
             let exchange = orders.exchange.get(row).unwrap_or_default();
-            let known = made.same(row, &orders.exchange, &contracts);
-            let market = known.cloned().unwrap_or_else(|| {
-                let market = match FileMarket::unreadable(&layout, exchange) {
+            let codes = (orders.exchange.codes().get(row), contracts.codes().get(row));
+            let market = markets.entry(codes).or_insert_with(|| {
+                match FileMarket::unreadable(&layout, exchange) {
                     Some(why) => Err(("price", why.to_owned(), exchange.to_owned())),
                     None => self.market(exchange, contract),
-                };
-                made.remember(row, &orders.exchange, &contracts, market.clone());
-                market
+                }
             });
             let (side, at, amount, price) = values(orders, row);
             let market = match market {
                 Ok(market) => market,
                 Err(fault) => {
-                    faults.insert(place, fault);
+                    faults.insert(place, fault.clone());
                     made.push(None, amount, None);
                     continue;
                 }
@@ -498,15 +499,11 @@ impl<'a> Conversion<'a> {
                 };
             }
             let is_order = is_order_price.get(place) == Some(&true);
-            *key = order_key(
-                layout.key,
-                (table, place),
-                contract,
-                (side, at, amount, price),
-            );
+            let id = columns.id(place);
+            *key = columns.key((place, id.as_deref()), contract, (side, at, amount, price));
             // Without an id, equal lines are distinct orders.
             if matches!(layout.key, OrderKey::Id(_))
-                && id_of(table, place).is_none()
+                && id.is_none()
                 && let Some(times) = self
                     .seen
                     .count(exchange, contract, (side, at, amount, price))
@@ -519,7 +516,7 @@ impl<'a> Conversion<'a> {
                 market.price_kind.map(Vocabulary::name)
             };
             made.kind(kind);
-            made.push(Some(&market), qty, value);
+            made.push(Some(market), qty, value);
         }
         made.put(orders, is_unvalued);
         orders.group_id = Some(std::iter::repeat_n("", rows).collect());
@@ -814,15 +811,15 @@ fn read_times(found: &mut Vec<(String, InputCells)>, faults: &mut BTreeMap<usize
             let cell = cells.at(row);
             let at = match &cell {
                 InputCell::Instant(at) => Some(Millis(*at)),
-                InputCell::Int(at) => any_instant(&at.to_string()),
-                cell if cell.is_missing() => None,
-                cell => any_instant(text(cell).trim()),
+                InputCell::Int(at) => whole_epoch(*at),
+                InputCell::Text(at) => any_instant(at.trim()),
+                cell => any_instant(&text(cell.clone())),
             };
-            let dated = || any_instant(&text(&date.as_ref()?.at(row)));
+            let dated = || any_instant(&text(date.as_ref()?.at(row)));
             let at = at.or_else(|| (ours == "timestamp").then(dated).flatten());
             if at.is_none() && !cell.is_missing() {
                 let reason = "not an instant (an epoch, or ISO 8601)".to_owned();
-                faults.insert(row, (ours, reason, text(&cell)));
+                faults.insert(row, (ours, reason, text(cell).into_owned()));
             }
             times.push(at.map_or(i64::MIN, |at| at.on(later).0));
         }
@@ -856,10 +853,9 @@ fn average_or_order(found: &mut Vec<(String, InputCells)>) -> Vec<bool> {
 fn chosen(are: &[bool], one: &InputCells, other: &InputCells) -> InputCells {
     let cells = are.iter().enumerate().map(|(row, is)| {
         let cells = if *is { one } else { other };
-        text(&cells.at(row))
+        text(cells.at(row))
     });
-    let cells: StringArray = cells.map(Some).collect();
-    InputCells::Arrow(Arc::new(cells))
+    InputCells::Arrow(Arc::new(StringArray::from_iter_values(cells)))
 }
 
 /// Converts a volume in USD to coins, at the midpoint of high and low.

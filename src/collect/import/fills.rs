@@ -25,9 +25,9 @@ pub(super) fn skipped_fills(found: &[(String, InputCells)], rows: usize) -> Vec<
         .filter(|row| {
             let is_none = liquidated.is_some_and(|cells| match cells {
                 InputCells::Arrow(array) => boolean(array, *row) != Some(true),
-                cells => text(&cells.at(*row)) != "true",
+                cells => text(cells.at(*row)) != "true",
             });
-            is_none || direction.is_some_and(|cells| text(&cells.at(*row)) == DELEVERAGED)
+            is_none || direction.is_some_and(|cells| text(cells.at(*row)) == DELEVERAGED)
         })
         .collect()
 }
@@ -40,9 +40,7 @@ pub(super) fn fills(found: &mut [(String, InputCells)], faults: &mut BTreeMap<us
             .find(|(name, _)| name == wanted)
             .map(|(_, cells)| cells)
     };
-    let cell = |name: &str, row: usize| {
-        column(name).map_or_else(String::new, |cells| text(&cells.at(row)))
-    };
+    let cell = |name: &str, row: usize| column(name).map_or("".into(), |cells| text(cells.at(row)));
     let rows = column("side").map_or(0, InputCells::len);
     let mut sides = Vec::with_capacity(rows);
     for row in 0..rows {
@@ -63,7 +61,7 @@ pub(super) fn fills(found: &mut [(String, InputCells)], faults: &mut BTreeMap<us
         } else if coin.contains(['/', '@', '#', '+']) {
             fault("coin", "not a perpetual contract", &coin);
         }
-        let side = match (word.as_str(), before) {
+        let side = match (&*word, before) {
             ("A" | "sell", Some(before)) if before > Decimal::ZERO => "SELL",
             ("B" | "buy", Some(before)) if before < Decimal::ZERO => "BUY",
             ("A" | "B" | "sell" | "buy", Some(before)) => {

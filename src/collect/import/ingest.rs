@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 
 use crate::archive::{
     Archive, ArchiveError, Completeness, CoveredTime, GivenOrders, ImportScope, ImportedSession,
@@ -19,7 +21,7 @@ use crate::collect::import::files::{FileSource, Place, Unopened, sources};
 use crate::collect::import::pending_interest::{PendingInterest, ToCoins};
 use crate::collect::import::positions::{PositionsFault, archive_positions};
 use crate::collect::import::refused::{Refused, refuse, refuse_all};
-use crate::feeds::dumps::{FileName, Format, UnclearFile, detect};
+use crate::feeds::dumps::{FileName, Format, RowError, UnclearFile, detect};
 use crate::model::{ALL_EXCHANGES, Millis, ObservedPosition, TimeRange, sort_small};
 use crate::tables::{
     BarColumns, ContractBook, ContractSizes, ExchangeAttribution, InputCells, InterestColumns,
@@ -35,6 +37,8 @@ const LOT: usize = 250_000;
 const WHOLE: usize = 50_000;
 /// Number of rows that are checked together.
 const CHUNK: usize = 1 << 15;
+/// Maximum number of chunks that are read before the rows before them are stored.
+const AHEAD: usize = 2;
 /// Number of rows from which faults of a whole file are found before anything is written.
 const FIRST: usize = 400;
 /// How long the rows of a day stay in the journal after the end of the day, in milliseconds.
@@ -249,27 +253,66 @@ pub fn ingest(
         } = known;
         intake.book.add(table, exchange, coin, contract);
     }
-    for (source, (format, length), part) in &found {
-        let shown = source.name.shown.clone();
-        intake.done.files.push((shown.clone(), *format));
-        if let Some(part) = intake.parts.get_mut(*part) {
-            part.read.files.push((shown.clone(), *format));
+    let is_read = thread::scope(|scope| {
+        let (send, rows) = sync_channel(AHEAD);
+        let sources = &found;
+        thread::Builder::new()
+            .name("liqdata-files".to_owned())
+            .spawn_scoped(scope, move || read_all(sources, files, &send))
+            .map_err(|fault| ArchiveError::of_file(path, fault))?;
+        for (source, (format, _), part) in &found {
+            let shown = source.name.shown.clone();
+            intake.done.files.push((shown.clone(), *format));
+            if let Some(part) = intake.parts.get_mut(*part) {
+                part.read.files.push((shown.clone(), *format));
+            }
+            intake.names.push((shown, *part));
+            if !intake.file(&rows, *format, source)? {
+                return Ok(false);
+            }
         }
-        intake.names.push((shown, *part));
-        let opened = source.with(|rows| {
+        Ok::<_, IngestError>(true)
+    })?;
+    let is_whole = is_read && intake.convert()? && intake.store()?;
+    Ok(intake.end(is_whole))
+}
+
+/// Rows of a source, or its end.
+enum FileChunk {
+    /// Lines that are no rows with their errors, and rows.
+    Rows(Vec<(u64, RowError)>, Box<ConvertedBatch>),
+    /// Whether each row of the source is one line.
+    End(bool),
+}
+
+/// A chunk, or why the source cannot be read.
+type ReadChunk = Result<FileChunk, IngestError>;
+
+/// Reads and converts the rows of all sources, while the rows before them are checked and stored.
+fn read_all(sources: &[Source], files: &Files, send: &SyncSender<ReadChunk>) {
+    for (source, (_, length), _) in sources {
+        let read = source.with(|mut rows| {
             let mut conversion = conversion(source, &rows, files)?;
             conversion.set_length(*length);
-            Ok(intake.file(rows, &mut conversion, source))
-        })?;
-        let went_on = opened
-            .flatten()
-            .map_err(|message| unclear(&source.name, message))?;
-        if !went_on? {
-            return Ok(intake.end(false));
-        }
+            while let Some(mut batch) = rows.next(conversion.wanted(), CHUNK) {
+                let faults = std::mem::take(&mut batch.faults);
+                let chunk = FileChunk::Rows(faults, Box::new(conversion.convert(batch)?));
+                if send.send(Ok(chunk)).is_err() {
+                    return Ok(false);
+                }
+            }
+            Ok(send.send(Ok(FileChunk::End(rows.is_by_lines()))).is_ok())
+        });
+        let fault: IngestError = match read.map(Result::flatten) {
+            Ok(Ok(true)) => continue,
+            Ok(Ok(false)) => return,
+            Ok(Err(message)) => unclear(&source.name, message).into(),
+            Err(unopened) => unopened.into(),
+        };
+        // The receiver is gone if the import was stopped.
+        let _ = send.send(Err(fault));
+        return;
     }
-    let is_whole = intake.convert()? && intake.store()?;
-    Ok(intake.end(is_whole))
 }
 
 /// The sources of files in the order in which they are read, and the files.
@@ -297,7 +340,10 @@ fn prepared(
             }
             let opened = source.with(|mut rows| {
                 let mut conversion = conversion(&source, &rows, files)?;
-                if let Some(batch) = rows.next(conversion.wanted(), FIRST) {
+                // Orders have no length, so one row shows the faults of their columns.
+                let is_orders = conversion.table.layout.format.kind() == TableKind::Orders;
+                let first = if is_orders { 1 } else { FIRST };
+                if let Some(batch) = rows.next(conversion.wanted(), first) {
                     conversion.check(batch)?;
                 }
                 Ok((conversion.table.layout.format, conversion.length()))
@@ -409,11 +455,11 @@ struct Intake<'a> {
 }
 
 impl Intake<'_> {
-    /// Reads a source. Returns false if `should_continue` stopped it.
+    /// Takes the rows of a source. Returns false if `should_continue` stopped it.
     fn file(
         &mut self,
-        mut rows: FileRows<'_>,
-        conversion: &mut Conversion<'_>,
+        rows: &Receiver<ReadChunk>,
+        format: Format,
         source: &FileSource,
     ) -> Result<bool, IngestError> {
         let file = self.names.len().saturating_sub(1);
@@ -421,17 +467,22 @@ impl Intake<'_> {
         let mut read = FileProgress::default();
         let (mut is_whole, mut is_last_sound) = (true, true);
         let mut positions = ReadRows::default();
-        while let Some(mut batch) = rows.next(conversion.wanted(), CHUNK) {
-            let faults = std::mem::take(&mut batch.faults);
-            let last = batch.lines.last().copied();
+        let is_by_lines = loop {
+            // The reader ends early only if it panics, which the scope of its thread passes on.
+            let Ok(received) = rows.recv() else {
+                return Ok(false);
+            };
+            let (faults, chunk) = match received? {
+                FileChunk::Rows(faults, chunk) => (faults, *chunk),
+                FileChunk::End(is_by_lines) => break is_by_lines,
+            };
+            let last = chunk.lines.last().copied();
             is_last_sound = faults.last().is_none_or(|(line, _)| Some(*line) < last);
-            self.done.rows += (batch.lines.len() + faults.len()) as u64;
+            self.done.rows += (chunk.lines.len() + faults.len()) as u64;
             for (line, fault) in faults {
                 is_whole &= !fault.is_last;
                 self.refuse(&fault.reason, &fault.shown, (file, line));
             }
-            let chunk = conversion.convert(batch);
-            let chunk = chunk.map_err(|message| unclear(&source.name, message))?;
             is_last_sound &= !chunk.is_last_unreadable();
             self.done.rows -= chunk.skipped;
             self.done.repeated += chunk.repeated;
@@ -446,10 +497,9 @@ impl Intake<'_> {
             if !goes_on || !(self.should_continue)(self.done.rows) {
                 return Ok(false);
             }
-        }
+        };
         self.positions(positions, file, &source.name)?;
-        is_whole &= is_last_sound || !(rows.is_by_lines() && source.ends_within_a_line());
-        let format = conversion.table.layout.format;
+        is_whole &= is_last_sound || !(is_by_lines && source.ends_within_a_line());
         // A file of a day without liquidations covers its day, too.
         if format == Format::BinanceLiquidations
             && is_whole
@@ -601,7 +651,7 @@ impl Intake<'_> {
         let lot = &mut self.lot;
         lot.places.orders.extend(found_at(&orders.places));
         lot.places.bars.extend(found_at(&bars.places));
-        append_orders(&mut lot.orders, &orders.columns);
+        append_orders(&mut lot.orders, orders.columns);
         lot.bars.append(&bars.columns);
         lot.places.totals.extend(found_at(&totals.places));
         lot.totals.append(&totals.columns);

@@ -1,16 +1,15 @@
 //! Columns of orders that a file does not state as tables need them: market, key, contract and kind of price.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
 use rust_decimal::Decimal;
 
 use crate::archive::{Completeness, GivenOrders};
 use crate::collect::import::column_rows::text;
 use crate::collect::import::occurrence::OrderValues;
-use crate::collect::import::refused::RowReason;
 use crate::feeds::dumps::{FileMarket, OrderKey};
-use crate::model::{DecimalColumn, Labels, Side};
-use crate::tables::RawTable;
+use crate::model::{DecimalColumn, Labels, Side, stripped};
+use crate::tables::{InputCells, RawTable};
 
 /// The price kind of orders if their file format does not define it.
 pub(super) const UNKNOWN_PRICE: &str = "unknown";
@@ -31,39 +30,56 @@ pub(super) fn given_or<'a>(
         .collect()
 }
 
-/// The id of an order in its file.
-pub(super) fn id_of(table: &RawTable, row: usize) -> Option<String> {
-    let id = table.get("id").map(|cells| text(&cells.at(row)));
-    id.filter(|id| !id.trim().is_empty() && id != "None")
+/// The columns from which the keys of a batch of orders are made.
+pub(super) struct KeyColumns<'a> {
+    key: OrderKey,
+    id: Option<&'a InputCells>,
+    time: Option<&'a InputCells>,
 }
 
-/// The key of an order in a file of a recording program or of one exchange. Its numbers have no trailing zeros.
-pub(super) fn order_key(
-    key: OrderKey,
-    (table, row): (&RawTable, usize),
-    contract: &str,
-    (side, at, amount, price): OrderValues,
-) -> String {
-    let word = if side == Side::Long { "sell" } else { "buy" };
-    let cell = |name: &str| table.get(name).map(|cells| text(&cells.at(row)));
-    match (key, id_of(table, row)) {
-        (OrderKey::Id("hyperliquid"), Some(id)) => {
-            let side = if side == Side::Long { 'A' } else { 'B' };
-            format!("hyperliquid|{contract}|{id}|{side}")
+impl<'a> KeyColumns<'a> {
+    pub(super) fn of(table: &'a RawTable, key: OrderKey) -> Self {
+        Self {
+            key,
+            id: table.get("id"),
+            time: table.get("timestamp_text"),
         }
-        (OrderKey::Id(writer), Some(id)) => format!("{writer}|{contract}|{id}"),
-        (OrderKey::Id("tardis"), None) => {
-            let micros = cell("timestamp_text").unwrap_or_else(|| at.0.to_string());
-            format!("tardis|{contract}|{word}|{micros}|{amount}|{price}")
+    }
+
+    /// The id of an order in its file.
+    pub(super) fn id(&self, row: usize) -> Option<Cow<'a, str>> {
+        let id = text(self.id?.at(row));
+        (!id.trim().is_empty() && id != "None").then_some(id)
+    }
+
+    /// The key of an order in a file of a recording program or of one exchange. Its numbers have no trailing zeros.
+    pub(super) fn key(
+        &self,
+        (row, id): (usize, Option<&str>),
+        contract: &str,
+        (side, at, amount, price): OrderValues,
+    ) -> String {
+        let word = if side == Side::Long { "sell" } else { "buy" };
+        match (self.key, id) {
+            (OrderKey::Id("hyperliquid"), Some(id)) => {
+                let side = if side == Side::Long { "A" } else { "B" };
+                ["hyperliquid", contract, id, side].join("|")
+            }
+            (OrderKey::Id(writer), Some(id)) => [writer, contract, id].join("|"),
+            (OrderKey::Id("tardis"), None) => {
+                let cell = self.time.map(|cells| text(cells.at(row)));
+                let micros = cell.unwrap_or_else(|| at.0.to_string().into());
+                format!("tardis|{contract}|{word}|{micros}|{amount}|{price}")
+            }
+            (OrderKey::Id(writer), None) => {
+                format!("{writer}|{contract}|{word}|{}|{amount}|{price}", at.0)
+            }
+            (OrderKey::Binance, _) => {
+                let word = word.to_uppercase();
+                format!("binance|{contract}|{word}|{}|{amount}|{price}", at.0)
+            }
+            (OrderKey::Values, _) => String::new(),
         }
-        (OrderKey::Id(writer), None) => {
-            format!("{writer}|{contract}|{word}|{}|{amount}|{price}", at.0)
-        }
-        (OrderKey::Binance, _) => {
-            let word = word.to_uppercase();
-            format!("binance|{contract}|{word}|{}|{amount}|{price}", at.0)
-        }
-        (OrderKey::Values, _) => String::new(),
     }
 }
 
@@ -78,36 +94,9 @@ pub(super) struct MarketColumns {
     qty: DecimalColumn,
     value_usd: DecimalColumn,
     is_unvalued: Vec<bool>,
-    /// Markets by the codes of exchange and contract.
-    known: HashMap<(u32, u32), Result<FileMarket, RowReason>>,
 }
 
 impl MarketColumns {
-    fn codes(row: usize, exchanges: &Labels, contracts: &Labels) -> (u32, u32) {
-        let code = |labels: &Labels| labels.codes().get(row).copied().unwrap_or_default();
-        (code(exchanges), code(contracts))
-    }
-
-    pub(super) fn same(
-        &self,
-        row: usize,
-        exchanges: &Labels,
-        contracts: &Labels,
-    ) -> Option<&Result<FileMarket, RowReason>> {
-        self.known.get(&Self::codes(row, exchanges, contracts))
-    }
-
-    pub(super) fn remember(
-        &mut self,
-        row: usize,
-        exchanges: &Labels,
-        contracts: &Labels,
-        market: Result<FileMarket, RowReason>,
-    ) {
-        self.known
-            .insert(Self::codes(row, exchanges, contracts), market);
-    }
-
     pub(super) fn kind(&mut self, kind: Option<&str>) {
         self.price_kind.push(kind.unwrap_or(UNKNOWN_PRICE));
     }
@@ -146,7 +135,7 @@ impl MarketColumns {
 
 /// Side, time, quantity and price of an order, without trailing zeros.
 pub(super) fn values(orders: &GivenOrders, row: usize) -> OrderValues {
-    let number = |column: &DecimalColumn| column.get(row).unwrap_or_default().normalize();
+    let number = |column: &DecimalColumn| stripped(column.get(row).unwrap_or_default());
     (
         orders.side.get(row).copied().unwrap_or(Side::Long),
         orders.timestamp.get(row).copied().unwrap_or_default(),

@@ -5,13 +5,13 @@
 
 use crate::collect::import::files::Place;
 use crate::model::{NotInCoins, ObservedOpenInterest};
-use crate::tables::{AmountColumn, InterestColumns, observed_interest};
+use crate::tables::{AmountColumn, InterestColumns, decimal, observed_interest};
 
 /// Number of readings that are converted together.
 const TOGETHER: usize = 50_000;
 
 /// For each file, its readings in coins, or the reason why a reading could not be converted.
-pub type FilesInCoins = Vec<Vec<Result<rust_decimal::Decimal, NotInCoins>>>;
+pub type FilesInCoins = Vec<Vec<Result<f64, NotInCoins>>>;
 
 /// Converts the readings of files to coins if the flag says that they are in USD, else checks them; the results have the
 /// order of the readings. Returns `None` once the callback returns false, and an error message if the archive's bars cannot be read.
@@ -32,15 +32,18 @@ struct OfFile {
 
 impl OfFile {
     /// The readings in coins. An amount that is given in coins stays exactly as it is.
-    fn converted(self, made: Vec<Result<rust_decimal::Decimal, NotInCoins>>) -> Converted {
+    fn converted(self, made: Vec<Result<f64, NotInCoins>>) -> Converted {
         let mut good = Vec::new();
         let (mut refused, mut coins) = (Vec::new(), AmountColumn::default());
         for (row, made) in made.into_iter().enumerate() {
-            match (made, self.places.get(row)) {
-                (Ok(value), _) => {
-                    good.push(row);
-                    coins.push(value);
+            let made = made.and_then(|value| {
+                if self.readings.in_usd {
+                    coins.push(decimal("open_interest", value).map_err(NotInCoins::NoAmount)?);
                 }
+                Ok(())
+            });
+            match (made, self.places.get(row)) {
+                (Ok(()), _) => good.push(row),
                 (Err(why), Some(place)) => refused.push((*place, why)),
                 (Err(_), None) => {}
             }

@@ -5,6 +5,7 @@
 //! and plausible in the other unit. Doubted readings are refused.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use crate::engine::TableFault;
 use crate::engine::observations::bar_intervals::{bars_by_coin, days};
@@ -91,50 +92,41 @@ pub fn in_base_units_of(
     })
 }
 
-/// Converts or checks readings as [`in_base_units`] does, with one result per reading.
-///
-/// # Errors
-///
-/// [`TableFault`] for faults of `bars`.
+/// Converts or checks readings as [`in_base_units_of`] does, with the amount of each reading.
 pub fn each_in_base_units(
     readings: Vec<ObservedOpenInterest>,
     unit: OpenInterestUnit,
-    bars: Vec<ObservedBar>,
-) -> Result<Vec<Result<ObservedOpenInterest, NotInCoins>>, TableFault> {
-    if readings.is_empty() {
-        return Ok(Vec::new());
-    }
-    let bars = bars_by_coin(bars)?;
+    bars: &BTreeMap<String, Vec<Bar>>,
+) -> Vec<Result<f64, NotInCoins>> {
     let mut each = Vec::with_capacity(readings.len());
-    converted(readings, unit, &bars, &mut |row, made| {
+    let Ok(()) = converted::<Infallible>(readings, unit, bars, &mut |row, made| {
+        let made = made.map(|reading| reading.open_interest);
         let made = made.map_err(|(fault, of_kind)| of_kind(fault.message));
         match each.get_mut(row) {
             Some(converted) => *converted = made,
             None => each.push(made),
         }
         Ok(())
-    })?;
-    Ok(each)
+    });
+    each
 }
 
 /// A fault of a reading, and the [`NotInCoins`] variant for it.
 type RefusedReading = (TableFault, fn(String) -> NotInCoins);
 
 /// The row of a reading, and its conversion.
-type ConvertedReading<'a> = &'a mut dyn FnMut(
-    usize,
-    Result<ObservedOpenInterest, RefusedReading>,
-) -> Result<(), TableFault>;
+type ConvertedReading<'a, E> =
+    &'a mut dyn FnMut(usize, Result<ObservedOpenInterest, RefusedReading>) -> Result<(), E>;
 
 /// Converts readings, and passes each to `take`, in order of rows. Afterwards passes those that are implausible again.
 ///
 /// If `take` returns an error, the conversion stops.
-fn converted(
+fn converted<E>(
     readings: impl IntoIterator<Item = ObservedOpenInterest>,
     unit: OpenInterestUnit,
     bars: &BTreeMap<String, Vec<Bar>>,
-    take: ConvertedReading<'_>,
-) -> Result<(), TableFault> {
+    take: ConvertedReading<'_, E>,
+) -> Result<(), E> {
     let markets: BTreeMap<String, CoinMarket<'_>> = bars
         .iter()
         .map(|(coin, bars)| (coin.clone(), CoinMarket::of(bars)))
@@ -317,13 +309,13 @@ impl<'a> CoinMarket<'a> {
     /// refused, except for readings that stand out and are not doubted. Then the exchange is removed from the sum. Of
     /// the remaining exchanges, readings that stand out and are doubted are refused. A reading stands out if it differs
     /// from the median of its exchange by more than half of the log distance between the units.
-    fn judge(
+    fn judge<E>(
         &self,
         coin: &str,
         unit: OpenInterestUnit,
         venues: BTreeMap<Option<String>, Vec<PricedReading>>,
-        refuse: &mut dyn FnMut(TableFault) -> Result<(), TableFault>,
-    ) -> Result<(), TableFault> {
+        refuse: &mut dyn FnMut(TableFault) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut refuse = |priced: &PricedReading| {
             let fault = TableRow::of_open_interest(priced.row);
             refuse(fault.fault(unit.column(), self.said(coin, unit, priced)))

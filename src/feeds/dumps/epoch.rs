@@ -13,8 +13,16 @@ const SECONDS: i64 = 100_000_000_000;
 ///
 /// The size of the number gives the unit. Seconds may have a fraction.
 fn epoch(text: &str) -> Option<Millis> {
+    if text.starts_with(|first: char| ('1'..='9').contains(&first))
+        && let Ok(whole) = text.parse()
+    {
+        return whole_epoch(whole);
+    }
     // A number with an exponent has lost its last digits.
-    if text.contains(['e', 'E']) {
+    if !text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
+    {
         return None;
     }
     let value = exact_decimal(text).ok()?;
@@ -29,6 +37,21 @@ fn epoch(text: &str) -> Option<Millis> {
         (value / Decimal::from(1_000_000)).floor()
     };
     millis.to_i64().map(Millis)
+}
+
+/// Converts a whole epoch time in any unit.
+pub(crate) fn whole_epoch(value: i64) -> Option<Millis> {
+    let size = value.checked_abs()?;
+    let millis = if size < SECONDS {
+        value * 1000
+    } else if size < SECONDS * 1000 {
+        value
+    } else if size < SECONDS * 1_000_000 {
+        value.div_euclid(1000)
+    } else {
+        value.div_euclid(1_000_000)
+    };
+    Some(Millis(millis))
 }
 
 /// Parses an epoch time in any unit, ISO 8601, or a date with an hour such as `2020-03-31 10-PM`.

@@ -26,7 +26,7 @@ pub(crate) use batch::FileBatch;
 pub use content::FileContent;
 pub(crate) use content::unpacked;
 pub(crate) use detection::detect;
-pub(crate) use epoch::any_instant;
+pub(crate) use epoch::{any_instant, whole_epoch};
 pub use file_name::FileName;
 pub use format::{Format, UnclearFile};
 pub(crate) use layout::{AmountMeaning, Clock, FileTable, Label, OrderKey, SideMeaning, place};

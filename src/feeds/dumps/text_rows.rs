@@ -16,8 +16,10 @@ use crate::tables::plain_text;
 
 /// Number of bytes from which the syntax is detected.
 const HEAD: u64 = 64 << 10;
-/// Maximum number of lines from which the syntax is detected.
-const LINES: usize = 400;
+/// Maximum number of records from which the keys of a JSON text are detected.
+const RECORDS: usize = 400;
+/// Maximum number of lines among which the first row of a CSV text is searched.
+const LINES: usize = 32;
 
 /// The first part of a file: its columns and its first rows.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +91,7 @@ impl<'a> TextRows<'a> {
             };
             (Source::Fills(NodeFills::of(bytes)), head)
         } else if let Some(shape) = JsonTableShape::of(&text)? {
-            let (names, mut rows) = JsonRecords::start(shape, &text, LINES);
+            let (names, mut rows) = JsonRecords::start(shape, &text, RECORDS);
             let header = match (shape.kind, rows.first()) {
                 (JsonKind::Dicts, _) => names.clone(),
                 // Lists of this length have the columns of Binance's klines files.
@@ -212,9 +214,12 @@ impl<'a> TextRows<'a> {
             let shown = format!("{} bytes", cell.len());
             return Err(RowError::new("a cell is longer than 1 MiB", &shown));
         }
+        if self.record.as_slice().is_ascii() {
+            return Ok(());
+        }
         for place in wanted {
             let cell = self.record.get(*place).unwrap_or_default();
-            if !cell.is_ascii() && std::str::from_utf8(cell).is_err() {
+            if std::str::from_utf8(cell).is_err() {
                 let header = self.head.header.as_ref();
                 let name = header.and_then(|header| header.get(*place));
                 let name = name.map_or("a cell", String::as_str);

@@ -15,12 +15,11 @@ use crate::archive::{
 use crate::contract::BadQuery;
 use crate::engine::{OpenInterestUnit, TableFault, in_base_units};
 use crate::model::{
-    GapState, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, ShortDecimal, Vocabulary,
-    coin_of_pair,
+    GapState, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Vocabulary, coin_of_pair,
 };
 use crate::python::error;
 use crate::python::ingest::raw::observed_unjudged;
-use crate::tables::{AHEAD, TOO_LATE, observed_bars, observed_interest};
+use crate::tables::{AHEAD, TOO_LATE, decimal, observed_bars, observed_interest};
 
 /// Writes tables into an archive.
 #[pyclass(frozen, module = "liqdata._core")]
@@ -48,21 +47,6 @@ impl ArchiveWriter {
             None => Err(PyRuntimeError::new_err("the archive is closed")),
         }
     }
-}
-
-/// Converts a double to the decimal of its shortest text. The error says why it cannot be stored.
-pub(crate) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
-    if !value.is_finite() {
-        let what = match column {
-            "open" | "high" | "low" | "close" => "a price",
-            _ => "an amount",
-        };
-        return Err(format!("{value:?} is not {what}; allowed: a finite number"));
-    }
-    ShortDecimal::from_f64(value)
-        .map(ShortDecimal::decimal)
-        .or_else(|| Decimal::from_str_exact(&value.to_string()).ok())
-        .ok_or_else(|| format!("{value} has more than 28 digits"))
 }
 
 /// Converts a cell as [`decimal`] does. The error names table, row and column.

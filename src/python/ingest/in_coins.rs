@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
+use crate::archive::ArchiveError;
 use crate::collect::FilesInCoins;
 use crate::engine::OpenInterestUnit;
-use crate::market::{CoinReading, PriceError, PriceHistory};
-use crate::model::{NotInCoins, ObservedOpenInterest};
-use crate::python::archive::writer::decimal;
+use crate::market::{CoinReading, PriceHistory};
+use crate::model::ObservedOpenInterest;
 use crate::python::error;
 
 /// The prices of the archive at `path`, read once at the first conversion.
@@ -42,10 +42,7 @@ impl ArchivePrices {
         if let Some(raised) = raised {
             return Err(raised);
         }
-        let made = made.map_err(|fault| match fault {
-            PriceError::Archive(fault) => error::archive(py, &fault),
-            PriceError::Bars(fault) => error::bad_table(py, &fault),
-        })?;
+        let made = made.map_err(|fault| error::archive(py, &fault))?;
         Ok(made.into_iter().flatten().flatten().collect())
     }
 
@@ -63,17 +60,7 @@ impl ArchivePrices {
             OpenInterestUnit::Base
         };
         let made = self.all_in_coins(files, unit, goes_on);
-        let Some(made) = made.map_err(|fault| fault.to_string())? else {
-            return Ok(None);
-        };
-        let in_coins = |made: CoinReading| {
-            let made = decimal("open_interest", made?.open_interest);
-            made.map_err(NotInCoins::NoAmount)
-        };
-        let files = made
-            .into_iter()
-            .map(|made| made.into_iter().map(in_coins).collect());
-        Ok(Some(files.collect()))
+        made.map_err(|fault| fault.to_string())
     }
 
     fn all_in_coins(
@@ -81,7 +68,7 @@ impl ArchivePrices {
         files: Vec<Vec<ObservedOpenInterest>>,
         unit: OpenInterestUnit,
         goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Vec<Vec<CoinReading>>>, PriceError> {
+    ) -> Result<Option<Vec<Vec<CoinReading>>>, ArchiveError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = &mut *known;
         let prices = match known {

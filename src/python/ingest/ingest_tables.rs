@@ -10,10 +10,9 @@ use crate::archive::{ArchiveError, GivenOrders, Tables};
 use crate::collect::{
     Ingested, PositionsFault, Refused, TablePlaces, archive_positions, ingest_tables as ingest_all,
 };
-use crate::engine::{OpenInterestUnit, each_in_base_units};
+use crate::engine::{OpenInterestUnit, bars_by_coin, each_in_base_units};
 use crate::market::wall_clock;
 use crate::model::{NotInCoins, ObservedBar, ObservedPosition};
-use crate::python::archive::writer::decimal;
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
 use crate::python::ingest::ingest::{
@@ -23,8 +22,8 @@ use crate::python::ingest::raw::{column_fault, contract_sizes, rates, raw_table,
 use crate::python::runtime::signals::interruptible;
 use crate::tables::{
     AmountColumn, BarColumns, ColumnFault, ContractBook, Defaults, InterestColumns, Judge, Judged,
-    RawTable, ReadRows, RowFault, TableKind, TotalColumns, UnvaluedOrders, bar_table, first,
-    interest_table, observed_bars, observed_interest, order_table, read_bars, read_interest,
+    RawTable, ReadRows, RowFault, TableKind, TotalColumns, UnvaluedOrders, bar_table, decimal,
+    first, interest_table, observed_bars, observed_interest, order_table, read_bars, read_interest,
     read_orders, read_positions, read_totals, total_rows,
 };
 
@@ -305,17 +304,11 @@ fn in_coins(py: Python<'_>, path: &Path, judged: &mut JudgedTables) -> PyResult<
     let column = unit.column();
     let readings = observed_interest(&judged.open_interest.columns).collect();
     let prices = one_series(&judged.bars.columns);
-    let made: Vec<Result<f64, NotInCoins>> = if prices.is_empty() {
-        let made = ArchivePrices::new(path.to_owned()).priced(py, readings, unit)?;
-        made.into_iter()
-            .map(|made| made.map(|made| made.open_interest))
-            .collect()
+    let made = if prices.is_empty() {
+        ArchivePrices::new(path.to_owned()).priced(py, readings, unit)?
     } else {
-        let made = each_in_base_units(readings, unit, prices);
-        let made = made.map_err(|fault| error::bad_table(py, &fault))?;
-        made.into_iter()
-            .map(|made| made.map(|made| made.open_interest))
-            .collect()
+        let prices = bars_by_coin(prices).map_err(|fault| error::bad_table(py, &fault))?;
+        each_in_base_units(readings, unit, &prices)
     };
     let interest = &mut judged.open_interest;
     let mut coins = AmountColumn::with_capacity(made.len());

@@ -427,6 +427,7 @@ impl<'a> ColumnReader<'a> {
     /// A length is stated in `interval`, or computed from `closes_at`. It is `None` if both cells are missing.
     pub(super) fn lengths(&mut self, opens: &[Millis]) -> Vec<Option<i64>> {
         let mut lengths: Vec<Option<i64>> = vec![None; self.rows];
+        let stated = self.table.get("interval");
         if let Some(cells) = self.table.get("closes_at") {
             for (row, length) in lengths.iter_mut().enumerate() {
                 let cell = cells.at(row);
@@ -438,10 +439,7 @@ impl<'a> ColumnReader<'a> {
                         let open = opens.get(row).copied().unwrap_or_default();
                         let after = whole_length(closes.0.saturating_sub(open.0));
                         *length = Some(after);
-                        let is_stated = self
-                            .table
-                            .get("interval")
-                            .is_some_and(|cells| !cells.at(row).is_missing());
+                        let is_stated = stated.is_some_and(|cells| !cells.at(row).is_missing());
                         if !is_stated && (after <= 0 || after % Millis::MINUTE != 0) {
                             let reason = "a bar closes whole minutes after it opens, when the next one opens";
                             let shown = format!("{closes} is {after} ms after the open at {open}");
@@ -452,7 +450,7 @@ impl<'a> ColumnReader<'a> {
                 }
             }
         }
-        let Some(cells) = self.table.get("interval") else {
+        let Some(cells) = stated else {
             return lengths;
         };
         for (row, length) in lengths.iter_mut().enumerate() {

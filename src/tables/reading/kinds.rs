@@ -285,7 +285,7 @@ pub(crate) fn take_orders(orders: &GivenOrders, rows: &[usize]) -> GivenOrders {
 }
 
 /// Appends orders. Both tables must have the same optional columns.
-pub(crate) fn append_orders(orders: &mut GivenOrders, more: &GivenOrders) {
+pub(crate) fn append_orders(orders: &mut GivenOrders, more: GivenOrders) {
     let rows = more.timestamp.len();
     let is_first = orders.timestamp.is_empty();
     let labels = |into: &mut Option<Labels>, from: &Option<Labels>| {
@@ -310,11 +310,8 @@ pub(crate) fn append_orders(orders: &mut GivenOrders, more: &GivenOrders) {
     orders.value_usd.append(&more.value_usd, 0..rows);
     orders.timestamp.extend_from_slice(&more.timestamp);
     orders.received_at.extend_from_slice(&more.received_at);
-    if let Some(keys) = &more.dedupe_key {
-        orders
-            .dedupe_key
-            .get_or_insert_with(Vec::new)
-            .extend_from_slice(keys);
+    if let Some(keys) = more.dedupe_key {
+        orders.dedupe_key.get_or_insert_with(Vec::new).extend(keys);
     }
     if let Some(completeness) = &more.completeness {
         orders

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use crate::model::{Labels, Millis, nearest_f64, product, quotient};
+use crate::model::{Labels, Millis, nearest_f64, product, quotient, seeded};
 use crate::tables::amount_unit::Counted;
 use crate::tables::amounts::AmountColumn;
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
@@ -50,7 +50,8 @@ impl Judge<'_> {
         let mut factors = Factors::default();
         let mut volumes: HashMap<usize, Decimal> = HashMap::new();
         let mut good = Vec::with_capacity(places.len());
-        let mut known: HashMap<(u32, &str, Option<i64>, Millis), usize> = HashMap::new();
+        let mut known: HashMap<(u32, &str, Option<i64>, Millis), usize, _> =
+            HashMap::with_hasher(seeded());
         let mut repeated = 0;
         for row in 0..places.len() {
             if !self.look(row) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use crate::model::{Labels, Millis, nearest_f64, product, quotient};
+use crate::model::{Labels, Millis, nearest_f64, product, quotient, seeded};
 use crate::tables::amount_unit::Counted;
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{InterestColumns, ReadRows};
@@ -35,7 +35,7 @@ impl Judge<'_> {
         let contracts = contracts_of(&readings.symbol);
         let exchanges = exchange_names(&readings.exchange);
         let mut admitted: HashMap<(u32, u32), Option<String>> = HashMap::new();
-        let mut known: HashMap<(u32, &str, Millis), usize> = HashMap::new();
+        let mut known: HashMap<(u32, &str, Millis), usize, _> = HashMap::with_hasher(seeded());
         let mut counted: HashMap<(u32, u32), Result<Counted, &'static str>> = HashMap::new();
         let mut factors: HashMap<usize, Factor> = HashMap::new();
         // Amounts that other columns of their rows decide.

@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use crate::archive::GivenOrders;
 use crate::model::{
     DecimalColumn, Labels, Settlement, contradicts_product, exchange_name, is_dollar,
-    may_be_inverse, product, published_size, quotient,
+    may_be_inverse, product, published_size, quotient, stripped,
 };
 use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted, UNSTATED_UNIT};
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
@@ -376,7 +376,7 @@ fn converted(
                 }
                 let rate = rate()?;
                 let usd = quote.and_then(|quote| quote.checked_mul(rate));
-                Ok(usd.ok_or_else(unfit)?.normalize())
+                Ok(stripped(usd.ok_or_else(unfit)?))
             };
             let (coins, usd) = match counted {
                 Counted::Base(size) => {

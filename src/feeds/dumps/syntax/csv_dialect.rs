@@ -78,7 +78,7 @@ impl CsvDialect {
             .has_headers(false)
             .flexible(true)
             .delimiter(self.separator)
-            .buffer_capacity(256 << 10)
+            .buffer_capacity(64 << 10)
             .from_reader(bytes)
     }
 
