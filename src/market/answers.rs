@@ -9,6 +9,7 @@ use crate::market::names::{is_exchange, is_well_known};
 use crate::market::query::market_query::{
     ExplainedReply, MarketQuery, QueryInputs, QueryNames, wanted,
 };
+use crate::market::recent::EstimateKey;
 use crate::market::refusal::{Refusal, RefusalCode};
 use crate::market::revision::{Dependency, wall_clock};
 use crate::market::source::view_source::{RequiredHistory, view_of};
@@ -42,7 +43,35 @@ impl Market {
         question: &E,
         as_of: Option<Millis>,
     ) -> Result<ExplainedReply<E::Reply>, Refusal> {
-        self.answer_within(question, as_of, usize::MAX)
+        let Some(key) = self.estimate_key(question, as_of) else {
+            return self.answer_within(question, as_of, usize::MAX);
+        };
+        let cached = self.estimates.get(&key);
+        if let Some(known) = cached.as_ref().and_then(|known| known.downcast_ref()) {
+            return Ok(ExplainedReply::clone(known));
+        }
+        let answered = self.answer_within(question, as_of, usize::MAX)?;
+        self.estimates.add(key, Arc::new(answered.clone()));
+        Ok(answered)
+    }
+
+    /// The key of an estimate as of now in the cache; `None` for replies that are large or that depend on more than the
+    /// observations.
+    fn estimate_key<E: MarketQuery>(
+        &self,
+        question: &E,
+        as_of: Option<Millis>,
+    ) -> Option<EstimateKey> {
+        match question.material() {
+            QueryInputs::Estimated(needed) if !needed.positions => {}
+            _ => return None,
+        }
+        if as_of.is_some() || E::ENTRY.large {
+            return None;
+        }
+        let state = self.state(&Dependency::Observations).ok()?;
+        let (revision, damage) = (state.revision.number, self.changes_of_damage());
+        Some((E::NAME, question.to_query(), revision, damage))
     }
 
     /// Like [`Market::answer`], but reads at most about `most` bytes.
@@ -116,7 +145,8 @@ impl Market {
         as_of: Option<Millis>,
     ) -> Result<Arc<KnownPositions>, Refusal> {
         let revision = self.state(&Dependency::Record)?.revision.number;
-        self.positions.get((wanted.clone(), as_of, revision), || {
+        let key = (wanted.clone(), as_of, revision);
+        self.positions.get_or_read(key, || {
             let (coin, exchange) = (wanted.coin.as_str(), wanted.exchange.as_deref());
             let mut rows = self.source.positions(coin, exchange, as_of)?;
             if let Some(range) = wanted.columns.filter(|_| !rows.is_empty()) {

@@ -19,6 +19,7 @@ mod market;
 mod names;
 mod open_interest_units;
 mod query;
+mod recent;
 mod refusal;
 mod revision;
 mod shared_refresh;
