@@ -171,7 +171,7 @@ impl PriceHistory {
             return Vec::new();
         };
         let bars = loaded().filter_map(|series| series.get(most)).flatten();
-        bars.map(|bar| bar.of_coin(coin)).collect()
+        bars.map(|bar| bar.of_coin(coin.to_owned())).collect()
     }
 }
 

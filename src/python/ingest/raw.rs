@@ -1,6 +1,8 @@
 //! Reads tables of Python callers as named columns, from mappings, Arrow tables or tables of this package.
 
-use arrow_array::{ArrayRef, RecordBatch};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -170,10 +172,12 @@ fn cells(
     imports::numpy(py)?;
     let refuse = |why: &str| refuse(py, kind, name, why);
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, f64>>() {
-        return Ok(InputCells::Doubles(array.as_array().to_vec()));
+        let values = Float64Array::from(array.as_array().to_vec());
+        return Ok(InputCells::Arrow(Arc::new(values)));
     }
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, i64>>() {
-        return Ok(InputCells::Ints(array.as_array().to_vec()));
+        let values = Int64Array::from(array.as_array().to_vec());
+        return Ok(InputCells::Arrow(Arc::new(values)));
     }
     if let Ok(array) = object.cast::<numpy::PyUntypedArray>() {
         if array.ndim() != 1 {

@@ -11,9 +11,10 @@ use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted, UNSTATED_UN
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{ReadRows, UnvaluedOrders, take_orders};
 use crate::tables::row_fault::RowFault;
-use crate::tables::rules::bar_rules::{other_exchange, per_coin};
+use crate::tables::rules::bar_rules::per_coin;
 use crate::tables::rules::contracts::Resolved;
 use crate::tables::rules::judge::{Judge, Judged, by_code, contracts_of, listed_symbols};
+use crate::tables::rules::pair_rules::{Fault, other_exchange};
 
 /// Maximum value of an order in USD. The sum of ten billion such orders fits a decimal.
 const MOST_USD: Decimal = Decimal::from_parts(2_808_348_672, 232_830_643, 0, false, 0);
@@ -27,9 +28,6 @@ type Known<'a> = (
     Option<&'a [Resolved]>,
     &'a Terms,
 );
-
-/// A fault without its row: column, reason and value.
-type Fault = (&'static str, String, String);
 
 /// Price, quantity and value in USD of an accepted order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
