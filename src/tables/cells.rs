@@ -78,8 +78,6 @@ pub(crate) trait CellSource: Send + Sync {
 
 /// An input column.
 pub(crate) enum InputCells {
-    /// Epoch milliseconds; `i64::MIN` is a missing cell, as in numpy.
-    Instants(Vec<i64>),
     Arrow(ArrayRef),
     Source(Box<dyn CellSource>),
 }
@@ -93,7 +91,6 @@ impl fmt::Debug for InputCells {
 impl InputCells {
     pub(crate) fn len(&self) -> usize {
         match self {
-            Self::Instants(cells) => cells.len(),
             Self::Arrow(array) => array.len(),
             Self::Source(cells) => cells.len(),
         }
@@ -101,10 +98,6 @@ impl InputCells {
 
     pub(crate) fn at(&self, row: usize) -> InputCell<'_> {
         match self {
-            Self::Instants(cells) => match cells.get(row) {
-                None | Some(&i64::MIN) => InputCell::Missing,
-                Some(&at) => InputCell::Instant(at),
-            },
             Self::Arrow(array) => arrow_cell(array, row),
             Self::Source(cells) => cells.at(row),
         }

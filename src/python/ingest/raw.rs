@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+use arrow_array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, TimestampMillisecondArray,
+};
 use arrow_schema::{DataType, SchemaRef};
 use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -188,7 +190,12 @@ fn cells(
                 .call_method1("astype", ("datetime64[ms]",))?
                 .call_method1("astype", ("int64",))?;
             let millis = millis.cast_into::<numpy::PyArray1<i64>>()?;
-            return Ok(InputCells::Instants(millis.readonly().as_array().to_vec()));
+            let millis = millis.readonly();
+            // numpy marks a missing datetime by the least integer.
+            let times = millis.as_array().into_iter();
+            let times = times.map(|at| Some(*at).filter(|at| *at != i64::MIN));
+            let times: TimestampMillisecondArray = times.collect();
+            return Ok(InputCells::Arrow(Arc::new(times)));
         }
         if array.dtype().kind() == b'f' && array.dtype().itemsize() <= 4 {
             let singles = array

@@ -399,13 +399,11 @@ impl<'a> ColumnReader<'a> {
     /// Adds a fault for each whole number that is evidently in epoch seconds.
     pub(super) fn check_unit(&mut self, name: &'static str, cells: &InputCells) {
         let mut unit = SecondsScan::default();
-        match cells {
+        if let InputCells::Arrow(array) = cells
+            && matches!(array.data_type(), DataType::Timestamp(..))
+        {
             // A datetime has a unit, so it cannot be in seconds by mistake.
-            InputCells::Instants(_) => return,
-            InputCells::Arrow(array) if matches!(array.data_type(), DataType::Timestamp(..)) => {
-                return;
-            }
-            _ => {}
+            return;
         }
         if let Some(times) = integers(cells) {
             for (row, at) in times.values().iter().enumerate() {
@@ -683,23 +681,19 @@ fn whole_millis(cells: &InputCells) -> Option<Vec<Millis>> {
         let times = times.iter().map(|at| Millis(at.div_euclid(UNIT)));
         times.collect()
     }
-    let times = if let InputCells::Instants(times) = cells {
-        of::<1>(times)
-    } else {
-        let array = whole_array(cells)?;
-        match array.data_type() {
-            DataType::Int64 => of::<1>(array.as_primitive::<Int64Type>().values()),
-            DataType::Timestamp(TimeUnit::Millisecond, _) => {
-                of::<1>(array.as_primitive::<TimestampMillisecondType>().values())
-            }
-            DataType::Timestamp(TimeUnit::Microsecond, _) => {
-                of::<1000>(array.as_primitive::<TimestampMicrosecondType>().values())
-            }
-            DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-                of::<1_000_000>(array.as_primitive::<TimestampNanosecondType>().values())
-            }
-            _ => return None,
+    let array = whole_array(cells)?;
+    let times = match array.data_type() {
+        DataType::Int64 => of::<1>(array.as_primitive::<Int64Type>().values()),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            of::<1>(array.as_primitive::<TimestampMillisecondType>().values())
         }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            of::<1000>(array.as_primitive::<TimestampMicrosecondType>().values())
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            of::<1_000_000>(array.as_primitive::<TimestampNanosecondType>().values())
+        }
+        _ => return None,
     };
     let is_instant = |at: &Millis| at.0.unsigned_abs() <= FURTHEST;
     times.iter().all(is_instant).then_some(times)
