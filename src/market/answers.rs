@@ -3,7 +3,8 @@
 
 use crate::contract::{BadQuery, Orders};
 use crate::engine::{self, EngineError, KnownPositions, View};
-use crate::market::known_positions::WantedPositions;
+use crate::market::cache::known_positions::WantedPositions;
+use crate::market::cache::recent::EstimateKey;
 use crate::market::market::Market;
 use crate::market::names::{is_exchange, is_well_known};
 use crate::market::query::market_query::{
@@ -39,7 +40,35 @@ impl Market {
         question: &E,
         as_of: Option<Millis>,
     ) -> Result<ExplainedReply<E::Reply>, Refusal> {
-        self.answer_within(question, as_of, usize::MAX)
+        let Some(key) = self.estimate_key(question, as_of) else {
+            return self.answer_within(question, as_of, usize::MAX);
+        };
+        let cached = self.estimates.get(&key);
+        if let Some(known) = cached.as_ref().and_then(|known| known.downcast_ref()) {
+            return Ok(ExplainedReply::clone(known));
+        }
+        let answered = self.answer_within(question, as_of, usize::MAX)?;
+        self.estimates.add(key, Arc::new(answered.clone()));
+        Ok(answered)
+    }
+
+    /// The key of an estimate as of now in the cache; `None` for replies that are large or that depend on more than the
+    /// observations.
+    fn estimate_key<E: MarketQuery>(
+        &self,
+        question: &E,
+        as_of: Option<Millis>,
+    ) -> Option<EstimateKey> {
+        match question.material() {
+            QueryInputs::Estimated(needed) if !needed.positions => {}
+            _ => return None,
+        }
+        if as_of.is_some() || E::ENTRY.large {
+            return None;
+        }
+        let state = self.state(&Dependency::Observations).ok()?;
+        let (revision, damage) = (state.revision.number, self.changes_of_damage());
+        Some((E::NAME, question.to_query(), revision, damage))
     }
 
     /// Like [`Market::answer`], but reads at most about `most` bytes.
@@ -113,7 +142,8 @@ impl Market {
         as_of: Option<Millis>,
     ) -> Result<Arc<KnownPositions>, Refusal> {
         let revision = self.state(&Dependency::Record)?.revision.number;
-        self.positions.get((wanted.clone(), as_of, revision), || {
+        let key = (wanted.clone(), as_of, revision);
+        self.positions.get_or_read(key, || {
             let (coin, exchange) = (wanted.coin.as_str(), wanted.exchange.as_deref());
             let mut known = KnownPositions::new(&self.source.positions(coin, exchange, as_of)?);
             if let Some(range) = wanted.columns.filter(|_| !known.is_empty()) {

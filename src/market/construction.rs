@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::archive::Archive;
 use crate::engine::Observations;
+use crate::market::cache::known_positions::PositionCache;
+use crate::market::cache::recent::EstimateCache;
 use crate::market::collector_status::CollectorMonitor;
-use crate::market::known_positions::PositionCache;
 use crate::market::map_recorder::MapRecorder;
 use crate::market::market::Market;
 use crate::market::refusal::Refusal;
@@ -33,6 +34,7 @@ impl Market {
             filled_by: None,
             recordings: Recordings::default(),
             positions: PositionCache::default(),
+            estimates: EstimateCache::default(),
         }
     }
 

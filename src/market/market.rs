@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::archive::{Archive, DamagedPart};
 use crate::market::blocking_pool::run_blocking;
+use crate::market::cache::known_positions::PositionCache;
+use crate::market::cache::recent::EstimateCache;
 use crate::market::collector_status::{CollectorMonitor, CollectorStatus};
-use crate::market::known_positions::PositionCache;
 use crate::market::map_recorder::MapRecorder;
 use crate::market::refusal::Refusal;
 use crate::market::revision::{Dependency, Revision, SourceState};
@@ -49,6 +50,8 @@ pub struct Market {
     pub(crate) recordings: Recordings,
     /// Positions of accounts for blended maps.
     pub(crate) positions: PositionCache,
+    /// Recent estimates as of now.
+    pub(crate) estimates: EstimateCache,
 }
 
 impl Market {

@@ -8,11 +8,11 @@
 mod answers;
 mod arrivals;
 mod blocking_pool;
+mod cache;
 mod collector_status;
 mod construction;
 mod extensions;
 mod follow;
-mod known_positions;
 mod map_recorder;
 #[expect(clippy::module_inception, reason = "the file of the main type")]
 mod market;
@@ -28,10 +28,10 @@ pub use crate::engine::EstimateBasis;
 pub use crate::model::VenueCoverage;
 pub use arrivals::{ArrivalId, Arrivals, InvalidArrivalId};
 pub(crate) use blocking_pool::run_blocking;
+pub use cache::known_positions::WantedPositions;
 pub use collector_status::{CollectedVenue, CollectorMonitor, CollectorStatus};
 pub use follow::cascade_follower::{CascadeFollower, CascadeId, CascadeUpdate};
 pub use follow::order_follower::{OrderFollower, OrderUpdate};
-pub use known_positions::WantedPositions;
 pub(crate) use map_recorder::ServedMap;
 pub use map_recorder::{MapRecorder, MapStatus, WantedMaps};
 pub use market::Market;

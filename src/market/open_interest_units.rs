@@ -90,7 +90,7 @@ impl PriceHistory {
                     .map(|coin| (self.bars(&wanted, &coin), coin));
                 let bars = bars.filter(|(bars, _)| !bars.is_empty());
                 let bars = bars.map(|(bars, coin)| (coin, bars)).collect();
-                let each = each_in_base_units(readings, unit, &bars);
+                let each = each_in_base_units(readings, unit, bars);
                 for (row, reading) in rows.into_iter().zip(each) {
                     if let Some(place) = made.get_mut(number).and_then(|file| file.get_mut(row)) {
                         *place = Some(reading);

@@ -81,7 +81,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
 ];
 
 /// A margin bracket: maintenance rate and maximum leverage for positions up to `cap` USD.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bracket {
     pub(super) cap: f64,
     pub(super) rate: f64,
@@ -129,7 +129,7 @@ const SMALL: &[Bracket] = &[
 ];
 
 /// One simulated coin.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SimulatedCoin {
     pub(super) symbol: &'static str,
     /// Price at the start of the simulation, in USD per base unit.

@@ -33,7 +33,7 @@ use rand_chacha::ChaCha8Rng;
 use rust_decimal::Decimal;
 
 use crate::model::{
-    CoverageGap, GapState, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order,
+    Bar, CoverageGap, GapState, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order,
     Position, PositionRow, Sampling, Side, SimulatedFeeds, liquidation_price,
 };
 use coin_simulation::{CoinSimulation, Liquidation, span};
@@ -59,12 +59,8 @@ pub struct Simulation {
     pub now: Millis,
     /// The liquidations that were published and recorded since the first bar, oldest first.
     pub orders: Vec<ObservedOrder>,
-    /// Bars of each coin, over 30 days up to `now` rounded down to five minutes.
-    ///
-    /// Their length is five minutes, and one minute from two days before `now` on. Bars simulated after `now` follow.
-    pub bars: Vec<ObservedBar>,
-    /// Open interest by coin and exchange, at the first open and every five minutes.
-    pub open_interest: Vec<ObservedOpenInterest>,
+    /// Bars and open interest of each coin.
+    coins: Vec<CoinSeries>,
     /// Open positions at the last close. For each coin, the positions of traders, oldest first, precede those of the
     /// market makers.
     pub positions: Vec<Position>,
@@ -73,6 +69,44 @@ pub struct Simulation {
     pub published: Vec<PositionRow>,
     /// The exchanges that leave out liquidations, and the gaps in the recording.
     pub feeds: SimulatedFeeds,
+}
+
+/// Bars and open interest of a simulated coin.
+#[derive(Clone, Debug, PartialEq)]
+struct CoinSeries {
+    coin: SimulatedCoin,
+    bars: Vec<Bar>,
+    /// Lots by exchange, every five minutes from the first open on.
+    open_interest: Vec<[i64; VENUE_COUNT]>,
+}
+
+impl Simulation {
+    /// Bars of each coin, over 30 days up to `now` rounded down to five minutes.
+    ///
+    /// Their length is five minutes, and one minute from two days before `now` on. Bars simulated after `now` follow.
+    pub fn bars(&self) -> impl Iterator<Item = ObservedBar<&'static str>> {
+        self.coins.iter().flat_map(|CoinSeries { coin, bars, .. }| {
+            let bars = bars.iter();
+            bars.map(|bar| bar.of_coin(coin.symbol))
+        })
+    }
+
+    /// Open interest by coin and exchange, at the first open and every five minutes.
+    pub fn open_interest(&self) -> impl Iterator<Item = ObservedOpenInterest<&'static str>> {
+        let first = last_close(self.now).back(span(BARS));
+        self.coins.iter().flat_map(move |series| {
+            let instants = series.open_interest.iter().enumerate();
+            instants.flat_map(move |(place, lots)| {
+                let venues = VENUES.iter().zip(lots);
+                venues.map(move |(venue, lots)| ObservedOpenInterest {
+                    symbol: series.coin.symbol,
+                    exchange: Some(venue.name),
+                    timestamp: first.on(span(place)),
+                    open_interest: series.coin.quantity(*lots),
+                })
+            })
+        })
+    }
 }
 
 /// Simulates a market up to `now`.
@@ -86,7 +120,7 @@ pub struct Simulation {
 /// use liqdata::simulate::simulate;
 ///
 /// let market = simulate(0, Millis(1_781_136_000_000));
-/// let last = market.bars.iter().rfind(|bar| bar.symbol == "BTC").map(|bar| bar.close);
+/// let last = market.bars().filter(|bar| bar.symbol == "BTC").last().map(|bar| bar.close);
 /// let longs = market.positions.iter().filter(|p| p.symbol == "BTC" && p.side == Side::Long);
 /// assert!(longs.into_iter().all(|position| Some(position.liquidation_price) < last));
 /// ```
@@ -114,7 +148,7 @@ pub fn simulate_with(habits: Habits, seed: u64, now: Millis) -> Simulation {
 /// let now = Millis(1_781_136_000_000);
 /// let (until, beyond) = (simulate(0, now), simulate_beyond(Habits::default(), 0, now, 12));
 /// assert!(beyond.orders.starts_with(&until.orders));
-/// assert_eq!(beyond.bars.len(), until.bars.len() + 10 * 60);
+/// assert_eq!(beyond.bars().count(), until.bars().count() + 10 * 60);
 /// ```
 #[must_use]
 pub fn simulate_beyond(habits: Habits, seed: u64, now: Millis, bars: usize) -> Simulation {
@@ -147,8 +181,12 @@ pub fn simulate_watched(
     bars: usize,
     goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Simulation {
-    let end = Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL));
-    observed(&live(habits, seed, end, bars, goes_on), now)
+    observed(live(habits, seed, last_close(now), bars, goes_on), now)
+}
+
+/// The last close of a bar of five minutes by `now`.
+fn last_close(now: Millis) -> Millis {
+    Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL))
 }
 
 /// Returns the number of simulated intervals of five minutes of all coins.
@@ -216,46 +254,27 @@ fn weather(end: Millis, beyond: usize, rng: &mut ChaCha8Rng) -> Vec<BarShocks> {
 }
 
 /// Converts the simulated coins to observations and positions.
-fn observed(histories: &[CoinSimulation], now: Millis) -> Simulation {
-    let end = Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL));
-    let first = end.back(span(BARS));
-    let feeds = feeds(end);
-    let bars = histories.iter().map(|history| history.bars.len()).sum();
-    let readings: usize = histories
-        .iter()
-        .map(|history| history.open_interest.len())
-        .sum();
+fn observed(histories: Vec<CoinSimulation>, now: Millis) -> Simulation {
     let mut simulation = Simulation {
         now,
         orders: Vec::new(),
-        bars: Vec::with_capacity(bars),
-        open_interest: Vec::with_capacity(readings * VENUES.len()),
+        coins: Vec::with_capacity(histories.len()),
         positions: Vec::new(),
         published: Vec::new(),
-        feeds,
+        feeds: feeds(last_close(now)),
     };
     for history in histories {
         let coin = history.coin;
         for liquidation in published(&history.liquidations, &simulation.feeds.gaps) {
             publish(&coin, liquidation, &mut simulation.orders);
         }
-        hold(history, &mut simulation.positions);
+        hold(&history, &mut simulation.positions);
         simulation.published.extend(history.published.rows(&coin));
-        for (place, lots) in history.open_interest.iter().enumerate() {
-            let timestamp = first.on(span(place));
-            let readings = VENUES.iter().zip(lots);
-            simulation
-                .open_interest
-                .extend(readings.map(|(venue, &lots)| ObservedOpenInterest {
-                    symbol: coin.symbol.to_owned(),
-                    exchange: Some(venue.name.to_owned()),
-                    timestamp,
-                    open_interest: coin.quantity(lots),
-                }));
-        }
-        simulation
-            .bars
-            .extend(history.bars.iter().map(|bar| bar.of_coin(coin.symbol)));
+        simulation.coins.push(CoinSeries {
+            coin,
+            bars: history.bars,
+            open_interest: history.open_interest,
+        });
     }
     // The sort is stable: orders of the same millisecond stay in the order of the coins.
     simulation.orders.sort_by_key(|row| row.order.timestamp);

@@ -18,9 +18,16 @@ pub(super) struct OpenPosition {
     )]
     pub(super) opened: Millis,
     alive: bool,
-    /// Index of the next position that expires in the same bar; these positions form a linked list.
-    next: Option<u32>,
+    number: u32,
 }
+
+/// A position: its number, in the order in which positions opened, and its index in the book.
+///
+/// The index is reused when the position is closed; the number is not.
+type PositionId = (u32, u32);
+
+/// Number of entries of closed positions in a heap that cause no removal.
+const FEW: usize = 1024;
 
 /// A closed position.
 #[derive(Clone, Copy, Debug)]
@@ -37,14 +44,18 @@ pub(super) struct ClosedPosition {
 ///
 /// A price is stored as the bits of a positive double; these bits sort like the number. Positions with equal prices
 /// close in a fixed order, so every run gives the same result. Heap entries of positions that are already closed are
-/// skipped.
+/// skipped, and removed once they are the larger part.
 #[derive(Debug)]
 pub(super) struct PositionBook {
     positions: Vec<OpenPosition>,
-    falling: BinaryHeap<(u64, u32)>,
-    rising: BinaryHeap<Reverse<(u64, u32)>>,
-    /// For each bar, the first of a linked list of positions that expire in it.
-    due: Vec<Option<u32>>,
+    /// Indexes of closed positions.
+    closed: Vec<u32>,
+    /// Number of positions so far.
+    entered: u32,
+    falling: BinaryHeap<(u64, PositionId)>,
+    rising: BinaryHeap<Reverse<(u64, PositionId)>>,
+    /// For each bar, the positions that expire in it.
+    due: Vec<Vec<PositionId>>,
     /// Lots in open positions, by exchange and side.
     open_lots: [[i64; 2]; VENUE_COUNT],
 }
@@ -54,9 +65,11 @@ impl PositionBook {
     pub(super) fn new(bars: usize) -> Self {
         Self {
             positions: Vec::new(),
+            closed: Vec::new(),
+            entered: 0,
             falling: BinaryHeap::new(),
             rising: BinaryHeap::new(),
-            due: vec![None; bars],
+            due: vec![Vec::new(); bars],
             open_lots: [[0; 2]; VENUE_COUNT],
         }
     }
@@ -70,7 +83,10 @@ impl PositionBook {
 
     /// The open positions, oldest first.
     pub(super) fn open(&self) -> impl Iterator<Item = &OpenPosition> {
-        self.positions.iter().filter(|position| position.alive)
+        let open = self.positions.iter().filter(|position| position.alive);
+        let mut open: Vec<&OpenPosition> = open.collect();
+        open.sort_unstable_by_key(|position| position.number);
+        open.into_iter()
     }
 
     /// Opens a position that closes at the start of bar `due` at the latest.
@@ -82,26 +98,41 @@ impl PositionBook {
         opened: Millis,
         due: usize,
     ) {
-        // Unreachable, because a simulation opens fewer than 2³² positions.
-        let Ok(id) = u32::try_from(self.positions.len()) else {
-            return;
-        };
-        let mut next = None;
-        if let Some(first) = self.due.get_mut(due) {
-            next = first.replace(id);
-        }
-        self.positions.push(OpenPosition {
+        let number = self.entered;
+        let position = OpenPosition {
             terms,
             venue,
             opened,
             alive: true,
-            next,
-        });
+            number,
+        };
+        let free = self.closed.pop();
+        // A simulation opens fewer than 2³² positions.
+        let index = free.or_else(|| u32::try_from(self.positions.len()).ok());
+        let Some(index) = index else { return };
+        match self.positions.get_mut(index as usize) {
+            Some(closed) => *closed = position,
+            None => self.positions.push(position),
+        }
+        self.entered += 1;
+        let id = (number, index);
+        if let Some(due) = self.due.get_mut(due) {
+            due.push(id);
+        }
+        let most = FEW + 2 * (self.positions.len() - self.closed.len());
+        let positions = &self.positions;
+        let is_open = |id: PositionId| Self::is_open(positions, id);
         if let Some(down) = exits.down {
             self.falling.push((down.to_bits(), id));
+            if self.falling.len() > most {
+                self.falling.retain(|(_, id)| is_open(*id));
+            }
         }
         if let Some(up) = exits.up {
             self.rising.push(Reverse((up.to_bits(), id)));
+            if self.rising.len() > most {
+                self.rising.retain(|Reverse((_, id))| is_open(*id));
+            }
         }
         self.add(venue, terms.side, terms.lots);
     }
@@ -130,35 +161,37 @@ impl PositionBook {
 
     /// Closes the positions that expire in bar `bar` at `price`; returns the closed lots.
     pub(super) fn expire(&mut self, bar: usize, price: f64) -> i64 {
-        let mut lots = 0_i64;
-        let mut next = self.due.get_mut(bar).and_then(Option::take);
-        while let Some(id) = next {
-            next = usize::try_from(id)
-                .ok()
-                .and_then(|id| self.positions.get(id))
-                .and_then(|position| position.next);
-            if let Some(ended) = self.end(id, price) {
-                lots = lots.saturating_add(ended.lots);
-            }
-        }
-        lots
+        let due = self.due.get_mut(bar).map(std::mem::take);
+        let ended = due.unwrap_or_default().into_iter();
+        ended.fold(0, |lots: i64, id| {
+            let ended = self.end(id, price);
+            lots.saturating_add(ended.map_or(0, |ended| ended.lots))
+        })
     }
 
     /// Drops everything but the open positions, which no longer change.
     pub(super) fn finish(&mut self) {
         self.positions.retain(|position| position.alive);
         self.positions.shrink_to_fit();
+        self.closed = Vec::new();
         self.falling = BinaryHeap::new();
         self.rising = BinaryHeap::new();
         self.due = Vec::new();
     }
 
-    fn end(&mut self, id: u32, trigger: f64) -> Option<ClosedPosition> {
-        let position = self.positions.get_mut(usize::try_from(id).ok()?)?;
-        if !std::mem::take(&mut position.alive) {
+    fn is_open(positions: &[OpenPosition], (number, index): PositionId) -> bool {
+        let position = positions.get(index as usize);
+        position.is_some_and(|position| position.alive && position.number == number)
+    }
+
+    fn end(&mut self, id: PositionId, trigger: f64) -> Option<ClosedPosition> {
+        if !Self::is_open(&self.positions, id) {
             return None;
         }
+        let position = self.positions.get_mut(id.1 as usize)?;
+        position.alive = false;
         let OpenPosition { terms, venue, .. } = *position;
+        self.closed.push(id.1);
         self.add(venue, terms.side, -terms.lots);
         Some(ClosedPosition {
             side: terms.side,

@@ -16,32 +16,28 @@ static MARKET: LazyLock<Simulation> = LazyLock::new(|| observed(&HISTORIES, NOW)
 /// Bars of a coin: 28 days of five minutes and two days of one minute.
 const SHOWN: usize = 28 * 288 + 2 * 1440;
 
-static BARS_BY_COIN: LazyLock<std::collections::BTreeMap<&str, Vec<&ObservedBar>>> =
+static BARS_BY_COIN: LazyLock<std::collections::BTreeMap<&str, Vec<ObservedBar<&str>>>> =
     LazyLock::new(|| {
         let coins = COINS.iter().map(|coin| (coin.symbol, bars(coin.symbol)));
         coins.collect()
     });
 
-fn bars(coin: &str) -> Vec<&'static ObservedBar> {
-    MARKET
-        .bars
-        .iter()
-        .filter(|bar| bar.symbol == coin)
-        .collect()
+fn bars(coin: &str) -> Vec<ObservedBar<&'static str>> {
+    MARKET.bars().filter(|bar| bar.symbol == coin).collect()
 }
 
 #[test]
 fn the_same_seed_gives_the_same_market_and_another_seed_another() {
     assert!(*MARKET == simulate(7, NOW));
     let other = simulate(8, NOW);
-    assert!(MARKET.bars != other.bars);
+    assert!(MARKET.bars().ne(other.bars()));
     assert!(MARKET.orders != other.orders);
     assert!(MARKET.positions != other.positions);
 }
 
 #[test]
 fn every_coin_has_thirty_days_of_bars_that_end_at_now() {
-    assert_eq!(MARKET.bars.len(), COINS.len() * SHOWN);
+    assert_eq!(MARKET.bars().count(), COINS.len() * SHOWN);
     for coin in COINS {
         let bars = bars(coin.symbol);
         assert_eq!(bars.len(), SHOWN);
@@ -72,8 +68,7 @@ fn every_coin_has_thirty_days_of_bars_that_end_at_now() {
 fn open_interest_is_what_the_positions_of_either_side_sum_to() {
     for coin in COINS {
         let read: f64 = MARKET
-            .open_interest
-            .iter()
+            .open_interest()
             .filter(|row| row.symbol == coin.symbol && row.timestamp == END)
             .map(|row| row.open_interest)
             .sum();
@@ -97,27 +92,20 @@ fn open_interest_is_what_the_positions_of_either_side_sum_to() {
 #[test]
 fn open_interest_is_read_on_every_venue_every_five_minutes() {
     let expected = COINS.len() * (BARS + 1) * VENUES.len();
-    assert_eq!(MARKET.open_interest.len(), expected);
+    assert_eq!(MARKET.open_interest().count(), expected);
     let keys: BTreeSet<_> = MARKET
-        .open_interest
-        .iter()
-        .map(|row| (&row.symbol, &row.exchange, row.timestamp))
+        .open_interest()
+        .map(|row| (row.symbol, row.exchange, row.timestamp))
         .collect();
     assert_eq!(keys.len(), expected);
-    assert!(
-        MARKET
-            .open_interest
-            .iter()
-            .all(|row| row.open_interest > 0.0)
-    );
+    assert!(MARKET.open_interest().all(|row| row.open_interest > 0.0));
 }
 
 #[test]
 fn bitcoin_has_tens_of_thousands_of_open_interest() {
     for time in [END, END.back(20 * Millis::DAY), END.back(30 * Millis::DAY)] {
         let total: f64 = MARKET
-            .open_interest
-            .iter()
+            .open_interest()
             .filter(|row| row.symbol == "BTC" && row.timestamp == time)
             .map(|row| row.open_interest)
             .sum();
@@ -385,7 +373,7 @@ fn true_positions_stand_in_clusters_away_from_the_price() {
 #[test]
 fn before_1970_the_last_bar_closes_on_five_minutes_too() {
     let market = simulate(1, Millis(-1));
-    let last = market.bars.last().unwrap();
+    let last = market.bars().last().unwrap();
     assert_eq!(last.timestamp.on(Millis::MINUTE), Millis(-INTERVAL));
 }
 
@@ -398,8 +386,8 @@ fn as_much_of_bitcoin_lies_near_the_price_as_was_measured() {
     let sides = 2.0 * f64::from(seeds.end);
     for seed in seeds {
         let market = simulate(seed.into(), END);
-        let mut bars = market.bars.iter().filter(|bar| bar.symbol == "BTC");
-        let price = bars.next_back().unwrap().close;
+        let bars = market.bars().filter(|bar| bar.symbol == "BTC");
+        let price = bars.last().unwrap().close;
         for side in [Side::Long, Side::Short] {
             let open = || {
                 let of_coin = market.positions.iter().filter(|open| open.symbol == "BTC");

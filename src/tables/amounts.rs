@@ -2,90 +2,132 @@
 
 use std::collections::HashMap;
 
+use arrow_array::Float64Array;
 use rust_decimal::Decimal;
 
 use crate::contract::decode::exact_decimal;
 use crate::model::{DecimalColumn, ShortDecimal};
 
 /// A column of exact decimals, and of doubles that no decimal can represent, such as `1e34`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct AmountColumn {
-    /// The decimals; zero where `beyond` has a double.
-    exact: DecimalColumn,
-    beyond: HashMap<usize, f64>,
+#[derive(Clone, Debug)]
+pub(crate) enum AmountColumn {
+    /// Finite doubles. Each is the decimal of its shortest text, if a decimal can represent that.
+    Doubles(Float64Array),
+    /// Decimals, and by row the doubles that no decimal can represent; the decimal of such a row is zero.
+    Exact(DecimalColumn, HashMap<usize, f64>),
+}
+
+impl Default for AmountColumn {
+    fn default() -> Self {
+        Self::with_capacity(0)
+    }
 }
 
 impl AmountColumn {
     pub(crate) fn with_capacity(rows: usize) -> Self {
-        Self {
-            exact: DecimalColumn::with_capacity(rows),
-            beyond: HashMap::new(),
-        }
+        DecimalColumn::with_capacity(rows).into()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.exact.len()
+        match self {
+            Self::Doubles(values) => values.len(),
+            Self::Exact(exact, _) => exact.len(),
+        }
+    }
+
+    /// The decimals and the other doubles, to which values can be added.
+    fn parts(&mut self) -> (&mut DecimalColumn, &mut HashMap<usize, f64>) {
+        if let Self::Doubles(values) = self {
+            let values = values.clone();
+            *self = Self::with_capacity(values.len());
+            for value in values.values() {
+                self.push_f64(*value);
+            }
+        }
+        match self {
+            Self::Exact(exact, beyond) => (exact, beyond),
+            Self::Doubles(_) => self.parts(),
+        }
     }
 
     pub(crate) fn push(&mut self, value: Decimal) {
-        self.exact.push(value);
+        self.parts().0.push(value);
     }
 
     /// Adds a finite double.
     ///
     /// It is stored as the decimal of its shortest text, if a decimal can represent that.
     pub(crate) fn push_f64(&mut self, value: f64) {
-        let exact = ShortDecimal::from_f64(value)
-            .map(ShortDecimal::decimal)
-            .or_else(|| exact_decimal(&value.to_string()).ok());
+        let (decimals, beyond) = self.parts();
+        let exact = exact(value);
         if exact.is_none() {
-            self.beyond.insert(self.exact.len(), value);
+            beyond.insert(decimals.len(), value);
         }
-        self.exact.push(exact.unwrap_or_default());
+        decimals.push(exact.unwrap_or_default());
     }
 
     /// The exact value of `row`; `None` if it is a double that no decimal can represent.
     pub(crate) fn get(&self, row: usize) -> Option<Decimal> {
-        if !self.beyond.is_empty() && self.beyond.contains_key(&row) {
-            return None;
+        match self {
+            Self::Doubles(values) => exact(*values.values().get(row)?),
+            Self::Exact(_, beyond) if beyond.contains_key(&row) => None,
+            Self::Exact(exact, _) => exact.get(row),
         }
-        self.exact.get(row)
     }
 
     /// The value of `row` as a double.
+    #[inline]
     pub(crate) fn f64(&self, row: usize) -> f64 {
-        if let Some(value) = self.beyond.get(&row) {
-            return *value;
+        match self {
+            // A decimal has no negative zero.
+            Self::Doubles(values) => {
+                let value = values.values().get(row);
+                value.map_or(f64::NAN, |value| value + 0.0)
+            }
+            Self::Exact(exact, beyond) => match beyond.get(&row) {
+                Some(value) => *value,
+                None => exact.f64(row).unwrap_or(f64::NAN),
+            },
         }
-        self.exact.f64(row).unwrap_or(f64::NAN)
     }
 
     /// Copies `rows`, in the given sequence.
     pub(crate) fn take(&self, rows: &[usize]) -> Self {
-        let beyond = rows.iter().enumerate();
-        let beyond = beyond.filter_map(|(to, from)| Some((to, *self.beyond.get(from)?)));
-        Self {
-            beyond: if self.beyond.is_empty() {
-                HashMap::new()
-            } else {
-                beyond.collect()
-            },
-            exact: self.exact.take(rows),
+        match self {
+            Self::Doubles(values) => {
+                let picked = rows.iter().filter_map(|row| values.values().get(*row));
+                Self::Doubles(picked.copied().collect::<Vec<f64>>().into())
+            }
+            Self::Exact(exact, beyond) => {
+                let places = rows.iter().enumerate();
+                let places = places.filter(|_| !beyond.is_empty());
+                let beyond = places.filter_map(|(to, from)| Some((to, *beyond.get(from)?)));
+                Self::Exact(exact.take(rows), beyond.collect())
+            }
         }
     }
 
     /// Appends another column.
     pub(crate) fn append(&mut self, other: &Self) {
-        let first = self.exact.len();
-        self.exact.append(&other.exact, 0..other.exact.len());
-        let beyond = other.beyond.iter();
-        self.beyond
-            .extend(beyond.map(|(row, value)| (first + row, *value)));
+        match other {
+            _ if self.len() == 0 => self.clone_from(other),
+            Self::Doubles(values) => {
+                for value in values.values() {
+                    self.push_f64(*value);
+                }
+            }
+            Self::Exact(exact, others) => {
+                let (decimals, beyond) = self.parts();
+                let first = decimals.len();
+                decimals.append(exact, 0..exact.len());
+                beyond.extend(others.iter().map(|(row, value)| (first + row, *value)));
+            }
+        }
     }
 
     /// Returns the decimals. Doubles that no decimal can represent become zero.
-    pub(crate) fn into_decimals(self) -> DecimalColumn {
-        self.exact
+    pub(crate) fn into_decimals(mut self) -> DecimalColumn {
+        std::mem::take(self.parts().0)
     }
 
     /// Applies `exact` to each value that is a decimal.
@@ -116,18 +158,19 @@ pub(crate) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
         };
         return Err(format!("{value:?} is not {what}; allowed: a finite number"));
     }
+    exact(value).ok_or_else(|| format!("{value} has more than 28 digits"))
+}
+
+/// The decimal of the shortest text of a double, if a decimal can represent it.
+fn exact(value: f64) -> Option<Decimal> {
     ShortDecimal::from_f64(value)
         .map(ShortDecimal::decimal)
-        .or_else(|| Decimal::from_str_exact(&value.to_string()).ok())
-        .ok_or_else(|| format!("{value} has more than 28 digits"))
+        .or_else(|| exact_decimal(&value.to_string()).ok())
 }
 
 impl From<DecimalColumn> for AmountColumn {
     fn from(exact: DecimalColumn) -> Self {
-        Self {
-            exact,
-            beyond: HashMap::new(),
-        }
+        Self::Exact(exact, HashMap::new())
     }
 }
 

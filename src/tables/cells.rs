@@ -78,10 +78,6 @@ pub(crate) trait CellSource: Send + Sync {
 
 /// An input column.
 pub(crate) enum InputCells {
-    Doubles(Vec<f64>),
-    Ints(Vec<i64>),
-    /// Epoch milliseconds; `i64::MIN` is a missing cell, as in numpy.
-    Instants(Vec<i64>),
     Arrow(ArrayRef),
     Source(Box<dyn CellSource>),
 }
@@ -95,8 +91,6 @@ impl fmt::Debug for InputCells {
 impl InputCells {
     pub(crate) fn len(&self) -> usize {
         match self {
-            Self::Doubles(cells) => cells.len(),
-            Self::Ints(cells) | Self::Instants(cells) => cells.len(),
             Self::Arrow(array) => array.len(),
             Self::Source(cells) => cells.len(),
         }
@@ -104,16 +98,6 @@ impl InputCells {
 
     pub(crate) fn at(&self, row: usize) -> InputCell<'_> {
         match self {
-            Self::Doubles(cells) => cells
-                .get(row)
-                .map_or(InputCell::Missing, |&value| InputCell::Float(value)),
-            Self::Ints(cells) => cells
-                .get(row)
-                .map_or(InputCell::Missing, |&value| InputCell::Int(value)),
-            Self::Instants(cells) => match cells.get(row) {
-                None | Some(&i64::MIN) => InputCell::Missing,
-                Some(&at) => InputCell::Instant(at),
-            },
             Self::Arrow(array) => arrow_cell(array, row),
             Self::Source(cells) => cells.at(row),
         }

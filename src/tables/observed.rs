@@ -1,6 +1,5 @@
 //! Conversion of typed columns to the observed rows of a `Market` object.
 
-use std::borrow::Borrow;
 use std::iter;
 
 use crate::archive::GivenOrders;
@@ -53,42 +52,33 @@ fn at(times: &[Millis], row: usize) -> Millis {
     times.get(row).copied().unwrap_or_default()
 }
 
-/// Converts bars.
-pub(crate) fn observed_bars(bars: impl Borrow<BarColumns>) -> impl Iterator<Item = ObservedBar> {
-    let rows = 0..bars.borrow().timestamp.len();
-    rows.map(move |row| {
-        let bars = bars.borrow();
-        ObservedBar {
-            symbol: bars.symbol.get(row).unwrap_or_default().to_owned(),
-            timestamp: at(&bars.timestamp, row),
-            closes_at: None,
-            open: bars.open.f64(row),
-            high: bars.high.f64(row),
-            low: bars.low.f64(row),
-            close: bars.close.f64(row),
-            volume: bars.volume.f64(row),
-            interval: bars.interval.get(row).copied().flatten(),
-        }
+/// The bars as rows.
+pub(crate) fn observed_bars(bars: &BarColumns) -> impl Iterator<Item = ObservedBar<&str>> {
+    (0..bars.timestamp.len()).map(|row| ObservedBar {
+        symbol: bars.symbol.get(row).unwrap_or_default(),
+        timestamp: at(&bars.timestamp, row),
+        closes_at: None,
+        open: bars.open.f64(row),
+        high: bars.high.f64(row),
+        low: bars.low.f64(row),
+        close: bars.close.f64(row),
+        volume: bars.volume.f64(row),
+        interval: bars.interval.get(row).copied().flatten(),
     })
 }
 
-/// Converts open interest readings. Their unit is unchanged.
+/// The open interest readings as rows. Their unit is unchanged.
 pub(crate) fn observed_interest(
-    readings: impl Borrow<InterestColumns>,
-) -> impl Iterator<Item = ObservedOpenInterest> {
-    let names = readings.borrow().exchange.names().iter();
-    let names: Vec<String> = names.map(|name| exchange_name(name)).collect();
-    let rows = 0..readings.borrow().timestamp.len();
-    rows.map(move |row| {
-        let readings = readings.borrow();
-        let code = readings.exchange.codes().get(row);
-        let name = code.and_then(|code| names.get(*code as usize));
-        ObservedOpenInterest {
-            symbol: readings.symbol.get(row).unwrap_or_default().to_owned(),
-            exchange: name.filter(|name| !name.is_empty()).cloned(),
-            timestamp: at(&readings.timestamp, row),
-            open_interest: readings.open_interest.f64(row),
-        }
+    readings: &InterestColumns,
+) -> impl Iterator<Item = ObservedOpenInterest<&str>> {
+    (0..readings.timestamp.len()).map(|row| ObservedOpenInterest {
+        symbol: readings.symbol.get(row).unwrap_or_default(),
+        exchange: readings
+            .exchange
+            .get(row)
+            .filter(|name| !name.trim().is_empty()),
+        timestamp: at(&readings.timestamp, row),
+        open_interest: readings.open_interest.f64(row),
     })
 }
 

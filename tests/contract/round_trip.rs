@@ -46,10 +46,10 @@ fn market() -> Arc<Market> {
     static MARKET: OnceLock<Arc<Market>> = OnceLock::new();
     let market = MARKET.get_or_init(|| {
         let simulation = simulate(0, NOW);
-        let observations = Observations::new(
-            simulation.orders,
-            simulation.bars,
-            simulation.open_interest,
+        let observations = Observations::of_rows(
+            simulation.orders.clone(),
+            simulation.bars(),
+            simulation.open_interest(),
             Some(simulation.now),
         );
         let feeds = simulation.feeds;

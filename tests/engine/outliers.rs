@@ -207,8 +207,9 @@ fn outliers_are_counted_by_exchange() {
 #[test]
 fn a_simulation_has_no_outliers() {
     let world = simulate(0, Millis(NOW));
-    let observations =
-        Observations::new(world.orders, world.bars, world.open_interest, None).unwrap();
+    let orders = world.orders.clone();
+    let made = Observations::of_rows(orders, world.bars(), world.open_interest(), None);
+    let observations = made.unwrap();
     for coin in observations.coins() {
         let map = liqmap(&observations.at(None), &coin, MapRange::All, None).unwrap();
         let EstimateBasis {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, StringArray};
+use arrow_array::{ArrayRef, StringArray, TimestampMillisecondArray};
 use rust_decimal::Decimal;
 
 use crate::archive::{Completeness, GivenOrders};
@@ -821,9 +821,10 @@ fn read_times(found: &mut Vec<(String, InputCells)>, faults: &mut BTreeMap<usize
                 let reason = "not an instant (an epoch, or ISO 8601)".to_owned();
                 faults.insert(row, (ours, reason, text(cell).into_owned()));
             }
-            times.push(at.map_or(i64::MIN, |at| at.on(later).0));
+            times.push(at.map(|at| at.on(later).0));
         }
-        let was = std::mem::replace(cells, InputCells::Instants(times));
+        let times = InputCells::Arrow(Arc::new(TimestampMillisecondArray::from(times)));
+        let was = std::mem::replace(cells, times);
         if ours == "timestamp" {
             text_of_time = Some(was);
         }

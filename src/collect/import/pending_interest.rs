@@ -130,7 +130,10 @@ impl PendingInterest {
             };
             let observed = files
                 .iter()
-                .map(|file| observed_interest(&file.readings).collect())
+                .map(|file| {
+                    let readings = observed_interest(&file.readings);
+                    readings.map(|reading| reading.owned()).collect()
+                })
                 .collect();
             let made = to_coins(observed, is_usd, should_continue).map_err(|why| (first, why))?;
             let Some(made) = made else {

@@ -1,10 +1,10 @@
 //! Bars per coin: sorted, without overlaps, each with its length.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::engine::TableFault;
-use crate::engine::observations::table_checks::{ReadNames, TableRow};
-use crate::model::{Bar, Millis, ObservedBar};
+use crate::engine::observations::table_checks::{ByCoin, TableRow, UNKNOWN_LENGTH};
+use crate::model::{Bar, Millis, ObservedBar, RunMap};
 
 /// Converts milliseconds to days.
 #[expect(
@@ -15,47 +15,34 @@ pub fn days(millis: i64) -> f64 {
     millis as f64 / Millis::DAY as f64
 }
 
-/// The length of a bar that states none. A stated length is above zero.
-const UNKNOWN: i64 = 0;
-
 /// Sorts bars per coin and infers missing lengths.
 ///
 /// A missing length is the most common spacing of the coin's bars. If several spacings are equally common, it is the
 /// smallest of them. Lengths must be whole minutes.
-pub fn bars_by_coin(
-    rows: impl IntoIterator<Item = ObservedBar>,
+pub fn bars_by_coin<S: AsRef<str>>(
+    rows: impl IntoIterator<Item = ObservedBar<S>>,
 ) -> Result<BTreeMap<String, Vec<Bar>>, TableFault> {
-    let mut by_coin: BTreeMap<String, Vec<(usize, Bar)>> = BTreeMap::new();
-    let mut names = ReadNames::default();
+    let mut by_coin: ByCoin<Vec<(usize, Bar)>> = ByCoin::default();
     for (row, bar) in rows.into_iter().enumerate() {
-        let given = TableRow::of_bars(row).bar(bar, &mut names)?;
-        let bar = Bar {
-            open_time: given.timestamp,
-            interval: given.length().unwrap_or(UNKNOWN),
-            open: given.open,
-            high: given.high,
-            low: given.low,
-            close: given.close,
-            volume: given.volume,
-        };
-        if let Some(bars) = by_coin.get_mut(&given.symbol) {
-            bars.push((row, bar));
-        } else {
-            by_coin.insert(given.symbol, vec![(row, bar)]);
-        }
+        let place = TableRow::of_bars(row);
+        let (_, bars) = by_coin.of(bar.symbol.as_ref(), place)?;
+        bars.push((row, place.bar(&bar)?));
     }
     by_coin
+        .into_map()
         .into_iter()
         .map(|(coin, mut rows)| {
             rows.sort_by_key(|(_, bar)| bar.open_time);
-            let bars = spaced(&coin, rows)?;
-            Ok((coin, bars))
+            set_lengths(&coin, &mut rows)?;
+            Ok((coin, rows.into_iter().map(|(_, bar)| bar).collect()))
         })
         .collect()
 }
 
-fn spaced(coin: &str, rows: Vec<(usize, Bar)>) -> Result<Vec<Bar>, TableFault> {
-    let mut spacings: HashMap<i64, usize> = HashMap::new();
+/// Sets the missing lengths of a coin's bars. Refuses equal times, overlaps, and lengths that are unknown or not whole
+/// minutes.
+fn set_lengths(coin: &str, rows: &mut [(usize, Bar)]) -> Result<(), TableFault> {
+    let mut spacings: RunMap<i64, usize> = RunMap::default();
     for ((earlier_row, earlier), (row, later)) in rows.iter().zip(rows.iter().skip(1)) {
         let spacing = later.open_time.0.saturating_sub(earlier.open_time.0);
         if spacing == 0 {
@@ -67,17 +54,17 @@ fn spaced(coin: &str, rows: Vec<(usize, Bar)>) -> Result<Vec<Bar>, TableFault> {
                 ),
             ));
         }
-        *spacings.entry(spacing).or_default() += 1;
+        *spacings.at(&spacing) += 1;
     }
     let commonest = spacings
+        .into_map()
         .into_iter()
         .max_by_key(|&(spacing, count)| (count, std::cmp::Reverse(spacing)))
         .map(|(spacing, _)| spacing);
-    let mut bars: Vec<Bar> = Vec::with_capacity(rows.len());
     let mut end: Option<(usize, Millis)> = None;
     for (row, bar) in rows {
-        let place = TableRow::of_bars(row);
-        let given = Some(bar.interval).filter(|length| *length != UNKNOWN);
+        let place = TableRow::of_bars(*row);
+        let given = Some(bar.interval).filter(|length| *length != UNKNOWN_LENGTH);
         let interval = given.or(commonest).ok_or_else(|| {
             place.fault(
                 "interval",
@@ -106,8 +93,8 @@ fn spaced(coin: &str, rows: Vec<(usize, Bar)>) -> Result<Vec<Bar>, TableFault> {
                 ),
             ));
         }
-        end = Some((row, place.close(bar.open_time, interval)?));
-        bars.push(Bar { interval, ..bar });
+        end = Some((*row, place.close(bar.open_time, interval)?));
+        bar.interval = interval;
     }
-    Ok(bars)
+    Ok(())
 }

@@ -9,7 +9,7 @@ use crate::engine::Ring;
 use crate::engine::coverage::feed_coverage::FeedCoverage;
 use crate::engine::observations::bar_intervals::days;
 use crate::engine::observations::bar_sources::{BarCounts, BarSources};
-use crate::engine::observations::excursions::{Excursions, without};
+use crate::engine::observations::excursions::{Excursions, JudgedBars, without};
 use crate::engine::observations::open_interest_series::OpenInterestSeries;
 use crate::engine::observations::period_liquidations::PeriodLiquidations;
 use crate::engine::observations::row_store::{RowNumbers, RowSlice, RowStore, StoredRow};
@@ -116,9 +116,9 @@ impl StoredRow for DerivedBar {
 
 impl CoinHistory {
     /// Builds the history from sorted bars and readings, and separates their outliers.
-    pub fn new(bars: Vec<Bar>, open_interest: OpenInterestSeries) -> Self {
+    pub fn new(bars: JudgedBars, open_interest: OpenInterestSeries) -> Self {
+        let JudgedBars { bars, excursions } = bars;
         let open_interest = open_interest.judged(bars.as_slice().into()).packed();
-        let excursions = Excursions::of_bars(&bars);
         let outliers = excursions.left_out(None);
         let (bars, observed) = if outliers.is_empty() {
             (bars, None)
@@ -126,9 +126,8 @@ impl CoinHistory {
             let used = without(&bars, &outliers);
             (used, Some(RowStore::from(bars).packed()))
         };
-        let derived = derived(bars.as_slice().into(), &open_interest);
         Self {
-            derived: RowStore::from(derived).packed(),
+            derived: RowStore::pack(derived(bars.as_slice().into(), &open_interest)),
             bars: RowStore::from(bars).packed(),
             observed,
             excursions,
@@ -202,7 +201,8 @@ impl CoinHistory {
         let derived = if is_settled && matches!(readings, Cow::Borrowed(_)) {
             Cow::Borrowed(&self.derived)
         } else {
-            Cow::Owned(derived(bars.rows(), &readings).into())
+            let derived: Vec<DerivedBar> = derived(bars.rows(), &readings).collect();
+            Cow::Owned(derived.into())
         };
         EstimateInputs {
             bars,
@@ -258,24 +258,26 @@ pub struct EstimateInputs<'a> {
 }
 
 /// Computes the derived values of bars.
-fn derived(bars: RowSlice<'_, Bar>, open_interest: &OpenInterestSeries) -> Vec<DerivedBar> {
-    let mut derived = Vec::with_capacity(bars.len());
+fn derived<'a>(
+    bars: RowSlice<'a, Bar>,
+    open_interest: &'a OpenInterestSeries,
+) -> impl Iterator<Item = DerivedBar> {
     let first = bars.first();
     let mut cursor = open_interest.cursor(first.map_or(Millis(0), |bar| bar.close_time()));
     let mut before = TrailingVolume::default();
-    for bar in bars {
+    bars.iter().map(move |bar| {
         before.forget_until(bar.open_time.back(TRAILING));
         let open_interest = cursor.at(bar.close_time());
-        derived.push(DerivedBar {
+        let derived = DerivedBar {
             before: before.volume(),
             length: before.length,
             open_interest,
             partial: open_interest.is_some() && cursor.lacks_a_venue(bar.close_time()),
             regrouped: cursor.regroup(bar.close_time()),
-        });
+        };
         before.push(&bar);
-    }
-    derived
+        derived
+    })
 }
 
 /// Sum of the bar volumes in a sliding window.

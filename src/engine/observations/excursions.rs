@@ -13,6 +13,8 @@
 //!
 //! docs/dev/experiments.md has the bounds, and the recorded data from which they were chosen.
 
+use std::collections::BTreeMap;
+
 use crate::engine::observations::bar_intervals::days;
 use crate::engine::observations::row_store::RowSlice;
 use crate::model::{Bar, Millis};
@@ -265,6 +267,24 @@ impl Excursions {
             }
         }
         counts
+    }
+}
+
+/// Bars of a coin in order of time, and their excursions.
+#[derive(Debug)]
+pub struct JudgedBars {
+    pub bars: Vec<Bar>,
+    pub excursions: Excursions,
+}
+
+impl JudgedBars {
+    /// Judges the bars of each coin.
+    pub fn of_coins(bars: BTreeMap<String, Vec<Bar>>) -> BTreeMap<String, Self> {
+        let judged = |(coin, bars): (String, Vec<Bar>)| {
+            let excursions = Excursions::of_bars(&bars);
+            (coin, Self { bars, excursions })
+        };
+        bars.into_iter().map(judged).collect()
     }
 }
 

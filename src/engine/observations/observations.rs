@@ -8,6 +8,7 @@ use crate::engine::fit::{DailyFitsCache, last_of_day};
 use crate::engine::ledger::checkpoints::LedgerCache;
 use crate::engine::observations::bar_intervals::bars_by_coin;
 use crate::engine::observations::coin_history::CoinHistory;
+use crate::engine::observations::excursions::JudgedBars;
 use crate::engine::observations::open_interest_series::{OpenInterestSeries, ReadingsByCoin};
 use crate::engine::observations::open_interest_units::{OpenInterestUnit, in_base_units_of};
 use crate::engine::observations::period_liquidations::liquidations_by_coin;
@@ -73,9 +74,23 @@ impl Observations {
         open_interest: Vec<ObservedOpenInterest>,
         now: Option<Millis>,
     ) -> Result<Self, TableFault> {
+        Self::of_rows(orders, bars, open_interest, now)
+    }
+
+    /// As [`new`](Self::new), with rows that need not be in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn of_rows<S: AsRef<str>>(
+        orders: Vec<ObservedOrder>,
+        bars: impl IntoIterator<Item = ObservedBar<S>>,
+        open_interest: impl IntoIterator<Item = ObservedOpenInterest<S>>,
+        now: Option<Millis>,
+    ) -> Result<Self, TableFault> {
         let given = |_: &_, readings: &mut ReadingsByCoin| {
             let mut rows = open_interest.into_iter();
-            rows.try_for_each(|reading| readings.push(reading))
+            rows.try_for_each(|reading| readings.push(&reading.borrowed()))
         };
         Self::of(orders, bars, given, now)
     }
@@ -85,24 +100,24 @@ impl Observations {
     /// # Errors
     ///
     /// As [`new`](Self::new) and [`in_base_units`](crate::engine::in_base_units).
-    pub fn in_unit(
+    pub fn in_unit<S: AsRef<str>>(
         orders: Vec<ObservedOrder>,
-        bars: impl IntoIterator<Item = ObservedBar>,
-        open_interest: impl IntoIterator<Item = ObservedOpenInterest>,
+        bars: impl IntoIterator<Item = ObservedBar<S>>,
+        open_interest: impl IntoIterator<Item = ObservedOpenInterest<S>>,
         unit: OpenInterestUnit,
         now: Option<Millis>,
     ) -> Result<Self, TableFault> {
         let converted = |bars: &_, readings: &mut ReadingsByCoin| {
-            in_base_units_of(open_interest, unit, bars, |reading| readings.push(reading))
+            in_base_units_of(open_interest, unit, bars, |reading| readings.push(&reading))
         };
         Self::of(orders, bars, converted, now)
     }
 
-    fn of(
+    fn of<S: AsRef<str>>(
         orders: Vec<ObservedOrder>,
-        bars: impl IntoIterator<Item = ObservedBar>,
+        bars: impl IntoIterator<Item = ObservedBar<S>>,
         open_interest: impl FnOnce(
-            &BTreeMap<String, Vec<Bar>>,
+            &BTreeMap<String, JudgedBars>,
             &mut ReadingsByCoin,
         ) -> Result<(), TableFault>,
         now: Option<Millis>,
@@ -136,14 +151,14 @@ impl Observations {
             last_order = last_order.max(Some(at));
             ring.load(pair, &(&observed).into());
         }
-        let bars = bars_by_coin(bars)?;
+        let bars = JudgedBars::of_coins(bars_by_coin(bars)?);
         let mut readings = ReadingsByCoin::default();
         open_interest(&bars, &mut readings)?;
         let mut open_interest = readings.series()?;
 
         let last_bar = bars
             .values()
-            .filter_map(|bars| bars.last())
+            .filter_map(|judged| judged.bars.last())
             .map(Bar::close_time);
         let last_reading = open_interest.values().filter_map(OpenInterestSeries::last);
         let newest = last_order
@@ -151,7 +166,7 @@ impl Observations {
             .chain(last_bar)
             .chain(last_reading)
             .max();
-        let first_bar = bars.values().filter_map(|bars| bars.first());
+        let first_bar = bars.values().filter_map(|judged| judged.bars.first());
         let first_reading = open_interest.values().filter_map(OpenInterestSeries::first);
         let first = first_order
             .into_iter()
@@ -426,10 +441,12 @@ impl Observations {
             received_at: Some(self.ring.received_at(place)),
             group_id: self.group(place).map(str::to_owned),
         });
-        let bars = self
-            .coins
-            .iter()
-            .flat_map(|(coin, history)| history.observed().iter().map(|bar| bar.of_coin(coin)));
+        let bars = self.coins.iter().flat_map(|(coin, history)| {
+            history
+                .observed()
+                .iter()
+                .map(|bar| bar.of_coin(coin.clone()))
+        });
         let readings = self
             .coins
             .iter()

@@ -11,8 +11,8 @@ use crate::engine::TableFault;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::engine::observations::excursions::{Excursions, without};
 use crate::engine::observations::row_store::{RowIter, RowNumbers, RowSlice, RowStore, StoredRow};
-use crate::engine::observations::table_checks::{ReadNames, TableRow};
-use crate::model::{Bar, Millis, ObservedOpenInterest};
+use crate::engine::observations::table_checks::{ByCoin, ExchangeNames, TableRow};
+use crate::model::{Bar, Millis, ObservedOpenInterest, RunMap};
 
 /// Maximum age of an open interest reading in a sum, in milliseconds.
 pub const FRESH: i64 = 15 * Millis::MINUTE;
@@ -304,6 +304,7 @@ impl OpenInterestSeries {
             rest: readings.within(skipped..readings.len()).iter().peekable(),
             latest: vec![None; self.venues.len()],
             summed: vec![None; self.venues.len()],
+            before: Vec::new(),
             is_broken: vec![false; self.venues.len()],
         }
     }
@@ -342,6 +343,8 @@ pub struct OpenInterestCursor<'a> {
     latest: Vec<Option<(Millis, f64)>>,
     /// Open interest of each exchange at the last call of [`OpenInterestCursor::regroup`], if it was fresh.
     summed: Vec<Option<f64>>,
+    /// The same at the call before.
+    before: Vec<Option<f64>>,
     /// Whether the level of each exchange was broken since that call.
     is_broken: Vec<bool>,
 }
@@ -411,11 +414,14 @@ impl OpenInterestCursor<'_> {
                 .filter(|(timestamp, _)| *timestamp >= oldest)
                 .map(|(_, value)| value)
         };
-        let now: Vec<Option<f64>> = self.latest.iter().map(fresh).collect();
-        if now.iter().all(Option::is_none) {
+        if self.latest.iter().all(|latest| fresh(latest).is_none()) {
             return None;
         }
-        let before = std::mem::replace(&mut self.summed, now);
+        // Both lists are reused, because this runs for each bar.
+        std::mem::swap(&mut self.before, &mut self.summed);
+        self.summed.clear();
+        self.summed.extend(self.latest.iter().map(fresh));
+        let before = &self.before;
         let is_broken = self.is_broken.contains(&true);
         let pairs = || before.iter().zip(&self.summed);
         if !is_broken && pairs().all(|(before, now)| before.is_some() == now.is_some()) {
@@ -447,16 +453,18 @@ impl OpenInterestCursor<'_> {
 /// Open interest readings per coin.
 #[derive(Default)]
 pub struct ReadingsByCoin {
-    names: ReadNames,
-    coins: BTreeMap<String, CoinReadings>,
+    exchanges: ExchangeNames,
+    coins: ByCoin<CoinReadings>,
     rows: usize,
 }
 
 /// The readings of a coin, with their table rows.
 #[derive(Default)]
 struct CoinReadings {
-    /// The exchanges, numbered in the order of the table.
-    venues: BTreeMap<Option<String>, u32>,
+    /// The exchanges, numbered from one in the order of the table. An empty name stands for totals.
+    venues: RunMap<String, u32>,
+    /// Number of exchanges.
+    count: u32,
     readings: Vec<(usize, Reading)>,
 }
 
@@ -466,19 +474,22 @@ impl ReadingsByCoin {
     /// # Errors
     ///
     /// [`TableFault`] for an invalid name or number.
-    pub fn push(&mut self, reading: ObservedOpenInterest) -> Result<(), TableFault> {
+    pub fn push(&mut self, reading: &ObservedOpenInterest<&str>) -> Result<(), TableFault> {
         let row = self.rows;
         self.rows += 1;
-        let given = TableRow::of_open_interest(row).reading(reading, &mut self.names)?;
-        let coin = match self.coins.get_mut(&given.symbol) {
-            Some(coin) => coin,
-            None => self.coins.entry(given.symbol).or_default(),
-        };
-        let next = u32::try_from(coin.venues.len()).unwrap_or(u32::MAX);
+        let place = TableRow::of_open_interest(row);
+        let (_, coin) = self.coins.of(reading.symbol, place)?;
+        let exchange = self.exchanges.of(reading.exchange, place)?;
+        place.amount("open_interest", reading.open_interest)?;
+        let venue = coin.venues.at(exchange);
+        if *venue == 0 {
+            coin.count += 1;
+            *venue = coin.count;
+        }
         let reading = Reading {
-            timestamp: given.timestamp,
-            venue: *coin.venues.entry(given.exchange).or_insert(next),
-            open_interest: given.open_interest,
+            timestamp: reading.timestamp,
+            venue: *venue,
+            open_interest: reading.open_interest,
             is_break: false,
         };
         coin.readings.push((row, reading));
@@ -492,6 +503,7 @@ impl ReadingsByCoin {
     /// [`TableFault`] for duplicate readings, and for a coin with readings both with and without an exchange.
     pub fn series(self) -> Result<BTreeMap<String, OpenInterestSeries>, TableFault> {
         self.coins
+            .into_map()
             .into_iter()
             .map(|(coin, readings)| {
                 let readings = readings.summable(&coin)?;
@@ -506,8 +518,11 @@ impl CoinReadings {
         let Self {
             venues,
             readings: mut rows,
+            ..
         } = self;
-        let number = venues.get(&None).copied();
+        // Exchanges of a sum are in the order of their names.
+        let venues: BTreeMap<String, u32> = venues.into_map().into_iter().collect();
+        let number = venues.get("").copied();
         let is_total = |(_, reading): &&(usize, Reading)| Some(reading.venue) == number;
         let total = rows.iter().find(is_total);
         let venue = rows.iter().find(|row| !is_total(row));
@@ -519,14 +534,16 @@ impl CoinReadings {
                 ),
             ));
         }
-        // Exchanges of a sum are in the order of their names.
-        let mut ranks = vec![0; venues.len()];
+        let mut ranks = vec![0; venues.len() + 1];
         for (rank, number) in (0..).zip(venues.values()) {
             if let Some(known) = ranks.get_mut(*number as usize) {
                 *known = rank;
             }
         }
-        let venues: Vec<Option<String>> = venues.into_keys().collect();
+        let named = venues.into_keys();
+        let venues: Vec<Option<String>> = named
+            .map(|name| Some(name).filter(|name| !name.is_empty()))
+            .collect();
         for (_, reading) in &mut rows {
             let rank = ranks.get(reading.venue as usize);
             reading.venue = rank.copied().unwrap_or_default();

@@ -4,14 +4,15 @@
 //! compared with the daily volume of the coin's bars. A reading is *doubted* if it is implausible in the stated unit
 //! and plausible in the other unit. Doubted readings are refused.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use crate::engine::TableFault;
 use crate::engine::observations::bar_intervals::{bars_by_coin, days};
-use crate::engine::observations::excursions::Excursions;
-use crate::engine::observations::table_checks::{ReadNames, TableRow, shown};
-use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest};
+use crate::engine::observations::excursions::JudgedBars;
+use crate::engine::observations::table_checks::{ByCoin, ExchangeNames, TableRow, shown};
+use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest, RunMap};
 
 /// The unit of an open interest table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,8 @@ const LEAST: f64 = 1.0 / 2000.0;
 const APART: f64 = 30.0;
 /// Maximum age of a price, in milliseconds. If bars are longer than that, the maximum age is one bar length.
 const OLDEST: i64 = Millis::DAY;
+/// Number of bars after the last one that are searched first.
+const NEXT: usize = 64;
 
 /// Converts readings to base units.
 ///
@@ -71,20 +74,21 @@ pub fn in_base_units(
     if readings.is_empty() {
         return Ok(Vec::new());
     }
+    let bars = JudgedBars::of_coins(bars_by_coin(bars)?);
     let mut made = Vec::with_capacity(readings.len());
-    in_base_units_of(readings, unit, &bars_by_coin(bars)?, |reading| {
-        made.push(reading);
+    in_base_units_of(readings, unit, &bars, |reading| {
+        made.push(reading.owned());
         Ok(())
     })?;
     Ok(made)
 }
 
 /// As [`in_base_units`], with bars that are sorted already. Passes each converted reading to `take`.
-pub fn in_base_units_of(
-    readings: impl IntoIterator<Item = ObservedOpenInterest>,
+pub fn in_base_units_of<S: AsRef<str>>(
+    readings: impl IntoIterator<Item = ObservedOpenInterest<S>>,
     unit: OpenInterestUnit,
-    bars: &BTreeMap<String, Vec<Bar>>,
-    mut take: impl FnMut(ObservedOpenInterest) -> Result<(), TableFault>,
+    bars: &BTreeMap<String, JudgedBars>,
+    mut take: impl FnMut(ObservedOpenInterest<&str>) -> Result<(), TableFault>,
 ) -> Result<(), TableFault> {
     converted(readings, unit, bars, &mut |_, made| match made {
         Ok(reading) => take(reading),
@@ -96,10 +100,11 @@ pub fn in_base_units_of(
 pub fn each_in_base_units(
     readings: Vec<ObservedOpenInterest>,
     unit: OpenInterestUnit,
-    bars: &BTreeMap<String, Vec<Bar>>,
+    bars: BTreeMap<String, Vec<Bar>>,
 ) -> Vec<Result<f64, NotInCoins>> {
+    let bars = JudgedBars::of_coins(bars);
     let mut each = Vec::with_capacity(readings.len());
-    let Ok(()) = converted::<Infallible>(readings, unit, bars, &mut |row, made| {
+    let Ok(()) = converted::<_, Infallible>(readings, unit, &bars, &mut |row, made| {
         let made = made.map(|reading| reading.open_interest);
         let made = made.map_err(|(fault, of_kind)| of_kind(fault.message));
         match each.get_mut(row) {
@@ -116,50 +121,62 @@ type RefusedReading = (TableFault, fn(String) -> NotInCoins);
 
 /// The row of a reading, and its conversion.
 type ConvertedReading<'a, E> =
-    &'a mut dyn FnMut(usize, Result<ObservedOpenInterest, RefusedReading>) -> Result<(), E>;
+    &'a mut dyn FnMut(usize, Result<ObservedOpenInterest<&str>, RefusedReading>) -> Result<(), E>;
+
+/// The readings of a coin that have a price, by exchange.
+type PricedReadings = RunMap<String, Vec<PricedReading>>;
 
 /// Converts readings, and passes each to `take`, in order of rows. Afterwards passes those that are implausible again.
 ///
 /// If `take` returns an error, the conversion stops.
-fn converted<E>(
-    readings: impl IntoIterator<Item = ObservedOpenInterest>,
+fn converted<S: AsRef<str>, E>(
+    readings: impl IntoIterator<Item = ObservedOpenInterest<S>>,
     unit: OpenInterestUnit,
-    bars: &BTreeMap<String, Vec<Bar>>,
+    bars: &BTreeMap<String, JudgedBars>,
     take: ConvertedReading<'_, E>,
 ) -> Result<(), E> {
-    let markets: BTreeMap<String, CoinMarket<'_>> = bars
+    let markets: BTreeMap<&str, CoinMarket<'_>> = bars
         .iter()
-        .map(|(coin, bars)| (coin.clone(), CoinMarket::of(bars)))
+        .map(|(coin, bars)| (coin.as_str(), CoinMarket::of(bars)))
         .collect();
-    let mut names = ReadNames::default();
-    let mut priced: BTreeMap<String, BTreeMap<Option<String>, Vec<PricedReading>>> =
-        BTreeMap::new();
+    let mut exchanges = ExchangeNames::default();
+    let mut coins: ByCoin<PricedReadings> = ByCoin::default();
     for (row, reading) in readings.into_iter().enumerate() {
-        let given = reading.open_interest;
-        match in_base(row, reading, unit, &markets, &mut names) {
-            Ok((reading, price)) => {
-                let market = markets.get(&reading.symbol);
+        let place = TableRow::of_open_interest(row);
+        let reading = reading.borrowed();
+        let amount = place.amount(unit.column(), reading.open_interest);
+        let named = amount.and_then(|()| {
+            let (coin, priced) = coins.of(reading.symbol, place)?;
+            Ok((coin, priced, exchanges.of(reading.exchange, place)?))
+        });
+        let made = named
+            .map_err(|fault| -> RefusedReading { (fault, NotInCoins::NoAmount) })
+            .and_then(|(coin, priced, exchange)| {
+                let market = markets.get(coin);
+                let given = reading.open_interest;
+                let reading = ObservedOpenInterest {
+                    symbol: coin,
+                    exchange: reading.exchange.map(|_| exchange),
+                    ..reading
+                };
+                let (open_interest, price) = in_base(place, &reading, unit, market)?;
                 if let Some(price) = price
                     && market.is_some_and(|market| market.volume_per_day > 0.0)
                 {
-                    let priced_reading = PricedReading { row, given, price };
-                    let known = priced.get_mut(&reading.symbol);
-                    if let Some(readings) =
-                        known.and_then(|venues| venues.get_mut(&reading.exchange))
-                    {
-                        readings.push(priced_reading);
-                    } else {
-                        let venues = priced.entry(reading.symbol.clone()).or_default();
-                        venues.insert(reading.exchange.clone(), vec![priced_reading]);
-                    }
+                    priced
+                        .at(exchange)
+                        .push(PricedReading { row, given, price });
                 }
-                take(row, Ok(reading))?;
-            }
-            Err(refused) => take(row, Err(refused))?,
-        }
+                Ok(ObservedOpenInterest {
+                    open_interest,
+                    ..reading
+                })
+            });
+        take(row, made)?;
     }
-    for (coin, venues) in priced {
-        if let Some(market) = markets.get(&coin) {
+    for (coin, priced) in coins.into_map() {
+        if let Some(market) = markets.get(coin.as_str()) {
+            let venues = priced.into_map().into_iter().collect();
             market.judge(&coin, unit, venues, &mut |fault| {
                 take(fault.row, Err((fault, NotInCoins::Implausible)))
             })?;
@@ -168,36 +185,30 @@ fn converted<E>(
     Ok(())
 }
 
-/// Converts one reading to base units, and returns its price if known.
+/// The open interest of a reading in base units, and its price if known.
 fn in_base(
-    row: usize,
-    reading: ObservedOpenInterest,
+    place: TableRow,
+    reading: &ObservedOpenInterest<&str>,
     unit: OpenInterestUnit,
-    markets: &BTreeMap<String, CoinMarket<'_>>,
-    names: &mut ReadNames,
-) -> Result<(ObservedOpenInterest, Option<f64>), RefusedReading> {
-    let place = TableRow::of_open_interest(row);
+    market: Option<&CoinMarket<'_>>,
+) -> Result<(f64, Option<f64>), RefusedReading> {
     let given = reading.open_interest;
-    let no_amount = |fault| -> RefusedReading { (fault, NotInCoins::NoAmount) };
-    place.amount(unit.column(), given).map_err(no_amount)?;
-    let mut reading = place.reading(reading, names).map_err(no_amount)?;
-    let price = markets
-        .get(&reading.symbol)
+    let price = market
         .ok_or(NoPrice::NoBars)
         .and_then(|market| market.price(reading.timestamp));
     let price = match (unit, price) {
-        (OpenInterestUnit::Base, price) => return Ok((reading, price.ok())),
+        (OpenInterestUnit::Base, price) => return Ok((given, price.ok())),
         (OpenInterestUnit::Usd, Ok(price)) => price,
         (OpenInterestUnit::Usd, Err(why)) => {
-            let fault = place.fault(unit.column(), why.said(given, &reading));
+            let fault = place.fault(unit.column(), why.said(given, reading));
             return Err((fault, NotInCoins::Unpriced));
         }
     };
-    reading.open_interest = given / price;
+    let base = given / price;
     place
-        .amount(unit.column(), reading.open_interest)
-        .map_err(no_amount)?;
-    Ok((reading, Some(price)))
+        .amount(unit.column(), base)
+        .map_err(|fault| -> RefusedReading { (fault, NotInCoins::NoAmount) })?;
+    Ok((base, Some(price)))
 }
 
 /// Why a reading has no price.
@@ -208,7 +219,7 @@ enum NoPrice {
 }
 
 impl NoPrice {
-    fn said(&self, usd: f64, reading: &ObservedOpenInterest) -> String {
+    fn said(&self, usd: f64, reading: &ObservedOpenInterest<&str>) -> String {
         let (coin, at) = (&reading.symbol, reading.timestamp);
         let why = match self {
             Self::NoBars => format!("{coin} has no bars"),
@@ -248,23 +259,42 @@ struct CoinMarket<'a> {
     in_doubt: BTreeMap<usize, Millis>,
     volume_per_day: f64,
     most: f64,
+    /// The last bar that had opened at the reading before.
+    last_opened: Cell<usize>,
 }
 
 impl<'a> CoinMarket<'a> {
-    fn of(bars: &'a [Bar]) -> Self {
+    fn of(JudgedBars { bars, excursions }: &'a JudgedBars) -> Self {
         let length = days(bars.iter().map(|bar| bar.interval).sum());
         let volume: f64 = bars.iter().map(|bar| bar.volume).sum();
         Self {
-            in_doubt: Excursions::of_bars(bars).in_doubt().collect(),
+            in_doubt: excursions.in_doubt().collect(),
             bars,
             volume_per_day: if length > 0.0 { volume / length } else { 0.0 },
             most: if length < 1.0 { MOST_OF_LITTLE } else { MOST },
+            last_opened: Cell::new(0),
         }
+    }
+
+    /// Number of bars that have opened by `at`.
+    fn opened(&self, at: Millis) -> usize {
+        let is_open = |bar: &Bar| bar.open_time <= at;
+        // Most readings are in order of time.
+        let start = self.last_opened.get();
+        let next = self.bars.get(start..).unwrap_or_default();
+        let next = next.get(..NEXT).unwrap_or(next);
+        let opened = if next.first().is_some_and(is_open) && !next.last().is_some_and(is_open) {
+            start + next.partition_point(is_open)
+        } else {
+            self.bars.partition_point(is_open)
+        };
+        self.last_opened.set(opened.saturating_sub(1));
+        opened
     }
 
     /// The last price known at `at`.
     fn price(&self, at: Millis) -> Result<f64, NoPrice> {
-        let opened = self.bars.partition_point(|bar| bar.open_time <= at);
+        let opened = self.opened(at);
         let first = self.bars.first().ok_or(NoPrice::NoBars)?.open_time;
         let last = opened.checked_sub(1).and_then(|last| self.bars.get(last));
         let last = last.ok_or(NoPrice::Before(first))?;
@@ -313,7 +343,7 @@ impl<'a> CoinMarket<'a> {
         &self,
         coin: &str,
         unit: OpenInterestUnit,
-        venues: BTreeMap<Option<String>, Vec<PricedReading>>,
+        venues: BTreeMap<String, Vec<PricedReading>>,
         refuse: &mut dyn FnMut(TableFault) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut refuse = |priced: &PricedReading| {
@@ -352,8 +382,9 @@ impl<'a> CoinMarket<'a> {
             }
         }
         for (usual, priced) in &venues {
-            let priced = priced.iter().filter(|priced| stands_out(usual, priced));
-            for priced in priced.filter(|priced| is_doubted(priced)) {
+            // Few are doubted, and that takes no logarithm of the others.
+            let priced = priced.iter().filter(|priced| is_doubted(priced));
+            for priced in priced.filter(|priced| stands_out(usual, priced)) {
                 refuse(priced)?;
             }
         }
@@ -383,7 +414,11 @@ impl<'a> CoinMarket<'a> {
 
 /// The reading with the median value.
 fn median(priced: &[PricedReading]) -> Option<PricedReading> {
-    let mut priced: Vec<&PricedReading> = priced.iter().collect();
-    priced.sort_by(|one, other| one.given.total_cmp(&other.given));
-    priced.get(priced.len() / 2).copied().copied()
+    let mut priced = priced.to_vec();
+    let middle = priced.len() / 2;
+    let by_amount = |one: &PricedReading, other: &PricedReading| {
+        let amounts = one.given.total_cmp(&other.given);
+        amounts.then(one.row.cmp(&other.row))
+    };
+    (!priced.is_empty()).then(|| *priced.select_nth_unstable_by(middle, by_amount).1)
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::engine::TableFault;
 use crate::engine::observations::row_store::RowSlice;
-use crate::engine::observations::table_checks::{ReadNames, TableRow, shown};
+use crate::engine::observations::table_checks::{ByCoin, TableRow, shown};
 use crate::model::{Bar, Millis, ObservedLiquidations};
 
 /// Maximum ratio of liquidated to traded USD in one period. It exceeds 1, because bars may cover one exchange, and
@@ -133,14 +133,15 @@ fn larger([long, short]: [f64; 2]) -> &'static str {
 pub fn liquidations_by_coin(
     rows: Vec<ObservedLiquidations>,
 ) -> Result<BTreeMap<String, (PeriodLiquidations, Vec<usize>)>, TableFault> {
-    let mut by_coin: BTreeMap<String, Vec<(usize, ObservedLiquidations)>> = BTreeMap::new();
-    let mut names = ReadNames::default();
+    let mut by_coin: ByCoin<Vec<(usize, ObservedLiquidations)>> = ByCoin::default();
     for (row, period) in rows.into_iter().enumerate() {
-        let period = TableRow::of_liquidations(row).liquidations(period, &mut names)?;
-        let periods = by_coin.entry(period.symbol.clone()).or_default();
+        let place = TableRow::of_liquidations(row);
+        let (_, periods) = by_coin.of(&period.symbol, place)?;
+        place.liquidations(&period)?;
         periods.push((row, period));
     }
     by_coin
+        .into_map()
         .into_iter()
         .map(|(coin, mut rows)| {
             rows.sort_by_key(|(_, period)| period.timestamp);

@@ -19,8 +19,10 @@ const DOUBLES: usize = 5;
 /// Maximum number of decimal places that are tried.
 const PLACES: i32 = 9;
 
-/// Above this number, not every integer is a double.
-const LARGEST: f64 = 9_007_199_254_740_992.0;
+/// A double of this size has no digits after the point. Adding and subtracting it rounds a smaller double to an integer.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
+/// Maximum integer that is stored for a double.
+const LARGEST: f64 = 2_251_799_813_685_248.0;
 
 /// The numbers of a row. Columns that are zero in all rows take no memory.
 pub type RowNumbers = ([i64; INTEGERS], [f64; DOUBLES]);
@@ -73,14 +75,19 @@ impl Integers {
         if pairs().all(|(one, next)| next.wrapping_sub(*one) == step) {
             return Self::Even(first, step);
         }
-        let least = values.iter().copied().min().unwrap_or_default();
-        let apart = || values.iter().map(|value| value.wrapping_sub(least));
-        if let Ok(near) = apart().map(u16::try_from).collect() {
-            return Self::Near(least, near);
-        }
-        match apart().map(u32::try_from).collect() {
-            Ok(far) => Self::Far(least, far),
-            Err(_) => Self::Any(values.into()),
+        let bounds = |(least, most): (i64, i64), value: &i64| (least.min(*value), most.max(*value));
+        let (least, most) = values.iter().fold((first, first), bounds);
+        let apart = values.iter().map(|value| value.abs_diff(least));
+        match most.abs_diff(least) {
+            0..=0xffff => {
+                let near = apart.map(|apart| u16::try_from(apart).unwrap_or_default());
+                Self::Near(least, near.collect())
+            }
+            0x1_0000..=0xffff_ffff => {
+                let far = apart.map(|apart| u32::try_from(apart).unwrap_or_default());
+                Self::Far(least, far.collect())
+            }
+            _ => Self::Any(values.into()),
         }
     }
 
@@ -213,16 +220,13 @@ impl Doubles {
 /// The integer that is exactly `value` when it is divided by `power`.
 #[expect(
     clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
     reason = "only integers up to `LARGEST` are converted"
 )]
 fn scaled(value: f64, power: f64) -> Option<i64> {
-    let integer = (value * power).round();
-    if integer.is_nan() || integer.abs() > LARGEST {
-        return None;
-    }
-    let integer = integer as i64;
-    ((integer as f64 / power).to_bits() == value.to_bits()).then_some(integer)
+    // `f64::round` is a call of a function.
+    let integer = (value * power + ROUNDER) - ROUNDER;
+    let is_exact = integer.abs() <= LARGEST && (integer / power).to_bits() == value.to_bits();
+    is_exact.then_some(integer as i64)
 }
 
 /// Consecutive rows, by column.
@@ -323,6 +327,20 @@ impl<R: StoredRow> RowStore<R> {
         };
         let blocks = rows.chunks(BLOCK).map(Block::of).collect();
         Self(Stored::Packed(blocks, rows.len()))
+    }
+
+    /// Stores rows in little memory.
+    pub fn pack(rows: impl Iterator<Item = R>) -> Self {
+        let (mut blocks, mut count) = (Vec::new(), 0);
+        let mut block = Vec::with_capacity(BLOCK);
+        let mut rows = rows.peekable();
+        while rows.peek().is_some() {
+            block.clear();
+            block.extend(rows.by_ref().take(BLOCK));
+            blocks.push(Block::of(&block));
+            count += block.len();
+        }
+        Self(Stored::Packed(blocks, count))
     }
 
     /// All rows.

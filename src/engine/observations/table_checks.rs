@@ -1,12 +1,12 @@
 //! Row checks of input tables.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
 
 use crate::model::{
-    Coin, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder, Order,
-    Symbol, exchange_name,
+    Bar, Coin, Millis, ObservedBar, ObservedLiquidations, ObservedOrder, Order, RunMap, Symbol,
+    exchange_name,
 };
 
 /// Minimum price. Products of prices and amounts within [`SMALLEST`] and [`LARGEST`] are finite, and not rounded to
@@ -42,25 +42,49 @@ pub fn shown(value: f64) -> String {
     }
 }
 
-/// The names of a table that have been read, by their text: each is read once, however many rows have it.
+/// The length of a bar that states none. A stated length is above zero.
+pub const UNKNOWN_LENGTH: i64 = 0;
+
+/// What the rows of a table say about each coin.
 #[derive(Default)]
-pub struct ReadNames {
-    coins: HashMap<String, String>,
-    exchanges: HashMap<String, String>,
+pub struct ByCoin<T> {
+    /// The coin of each spelling in the table.
+    spelled: RunMap<String, String>,
+    coins: RunMap<String, T>,
 }
 
-/// The name for `text`, which `read` finds at the first row that has it.
-fn once<E>(
-    names: &mut HashMap<String, String>,
-    text: &str,
-    read: impl FnOnce() -> Result<String, E>,
-) -> Result<String, E> {
-    if let Some(name) = names.get(text) {
-        return Ok(name.clone());
+impl<T: Default> ByCoin<T> {
+    /// The coin that `row` names, and its entry.
+    pub fn of(&mut self, text: &str, row: TableRow) -> Result<(&str, &mut T), TableFault> {
+        let coin = self.spelled.at(text);
+        if coin.is_empty() {
+            *coin = row.coin(text)?;
+        }
+        Ok((coin, self.coins.at(coin.as_str())))
     }
-    let name = read()?;
-    names.insert(text.to_owned(), name.clone());
-    Ok(name)
+
+    /// The entries in the order of the names of coins.
+    pub fn into_map(self) -> BTreeMap<String, T> {
+        self.coins.into_map().into_iter().collect()
+    }
+}
+
+/// The exchanges of a table, by their spelling.
+#[derive(Default)]
+pub struct ExchangeNames(RunMap<String, String>);
+
+impl ExchangeNames {
+    /// The name of the exchange that `row` names; empty if it names none.
+    pub fn of(&mut self, text: Option<&str>, row: TableRow) -> Result<&str, TableFault> {
+        let Some(text) = text else {
+            return Ok("");
+        };
+        let name = self.0.at(text);
+        if name.is_empty() {
+            *name = row.exchange(text)?;
+        }
+        Ok(name)
+    }
 }
 
 /// A row of a table, to which faults refer.
@@ -216,23 +240,15 @@ impl TableRow {
         })
     }
 
-    /// Checks and normalises liquidated USD of a period.
-    pub fn liquidations(
-        self,
-        mut period: ObservedLiquidations,
-        names: &mut ReadNames,
-    ) -> Result<ObservedLiquidations, TableFault> {
-        period.symbol = once(&mut names.coins, &period.symbol, || {
-            self.coin(&period.symbol)
-        })?;
+    /// Checks the length and the amounts of a period.
+    pub fn liquidations(self, period: &ObservedLiquidations) -> Result<(), TableFault> {
         self.interval(period.interval)?;
         self.amount("long_usd", period.long_usd)?;
-        self.amount("short_usd", period.short_usd)?;
-        Ok(period)
+        self.amount("short_usd", period.short_usd)
     }
 
     /// Checks the given close of a bar against its open and length.
-    fn close_of(self, bar: &ObservedBar) -> Result<(), TableFault> {
+    fn close_of<S>(self, bar: &ObservedBar<S>) -> Result<(), TableFault> {
         let (Some(closes_at), Some(length)) = (bar.closes_at, bar.length()) else {
             return Ok(());
         };
@@ -256,16 +272,20 @@ impl TableRow {
         })
     }
 
-    /// Checks and normalises a bar.
-    pub fn bar(
-        self,
-        mut bar: ObservedBar,
-        names: &mut ReadNames,
-    ) -> Result<ObservedBar, TableFault> {
-        bar.symbol = once(&mut names.coins, &bar.symbol, || self.coin(&bar.symbol))?;
-        self.interval(bar.interval)?;
-        self.close_of(&bar)?;
-        let ObservedBar {
+    /// Checks a bar. Its length is [`UNKNOWN_LENGTH`] if the row states none.
+    pub fn bar<S>(self, given: &ObservedBar<S>) -> Result<Bar, TableFault> {
+        self.interval(given.interval)?;
+        self.close_of(given)?;
+        let bar = Bar {
+            open_time: given.timestamp,
+            interval: given.length().unwrap_or(UNKNOWN_LENGTH),
+            open: given.open,
+            high: given.high,
+            low: given.low,
+            close: given.close,
+            volume: given.volume,
+        };
+        let Bar {
             open,
             high,
             low,
@@ -291,22 +311,6 @@ impl TableRow {
         })?;
         self.amount("volume", volume)?;
         Ok(bar)
-    }
-
-    /// Checks and normalises an open interest reading.
-    pub fn reading(
-        self,
-        mut reading: ObservedOpenInterest,
-        names: &mut ReadNames,
-    ) -> Result<ObservedOpenInterest, TableFault> {
-        reading.symbol = once(&mut names.coins, &reading.symbol, || {
-            self.coin(&reading.symbol)
-        })?;
-        if let Some(exchange) = &mut reading.exchange {
-            *exchange = once(&mut names.exchanges, exchange, || self.exchange(exchange))?;
-        }
-        self.amount("open_interest", reading.open_interest)?;
-        Ok(reading)
     }
 
     /// The close of a bar that opens at `open` and lasts `interval`.

@@ -5,7 +5,7 @@ use crate::engine::{
     self, EngineError, Estimate, EstimateBasis, Grouping, MapOptions, OrderFilter,
     TimelineQuestion, View,
 };
-use crate::market::known_positions::WantedPositions;
+use crate::market::cache::known_positions::WantedPositions;
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};

@@ -48,9 +48,9 @@ impl Bar {
 
     /// The bar as a row for `coin`.
     #[must_use]
-    pub fn of_coin(&self, coin: &str) -> ObservedBar {
+    pub fn of_coin<S>(&self, coin: S) -> ObservedBar<S> {
         ObservedBar {
-            symbol: coin.to_owned(),
+            symbol: coin,
             timestamp: self.open_time,
             closes_at: Some(self.close_time()),
             open: self.open,

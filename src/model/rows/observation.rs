@@ -39,38 +39,51 @@ crate::model::record! {
     }
 }
 
-crate::model::record! {
-    /// One price bar of a coin.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct ObservedBar {
-        /// Coin symbol.
-        pub symbol: String,
-        /// Time of the open.
-        pub timestamp: Millis,
-        /// Close time, from which on the bar is known; open time plus interval if absent.
-        pub closes_at: Option<Millis>,
-        /// First price.
-        #[unit("quote currency")]
-        pub open: f64,
-        /// Highest price.
-        #[unit("quote currency")]
-        pub high: f64,
-        /// Lowest price.
-        #[unit("quote currency")]
-        pub low: f64,
-        /// Last price.
-        #[unit("quote currency")]
-        pub close: f64,
-        /// Traded volume in base units.
-        #[unit("base units")]
-        pub volume: f64,
-        /// Length in milliseconds; inferred from the spacing of the coin's bars if absent.
-        #[unit("ms")]
-        pub interval: Option<i64>,
-    }
+/// One price bar of a coin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObservedBar<S = String> {
+    /// Coin symbol.
+    pub symbol: S,
+    /// Time of the open.
+    pub timestamp: Millis,
+    /// Close time, from which on the bar is known; open time plus interval if absent.
+    pub closes_at: Option<Millis>,
+    /// First price.
+    pub open: f64,
+    /// Highest price.
+    pub high: f64,
+    /// Lowest price.
+    pub low: f64,
+    /// Last price.
+    pub close: f64,
+    /// Traded volume in base units.
+    pub volume: f64,
+    /// Length in milliseconds; inferred from the spacing of the coin's bars if absent.
+    pub interval: Option<i64>,
 }
 
-impl ObservedBar {
+crate::model::record! {
+    impl ObservedBar {
+        symbol: String = symbol,
+        timestamp: Millis = timestamp,
+        closes_at: Option<Millis> = closes_at,
+        #[unit("quote currency")]
+        open: f64 = open,
+        #[unit("quote currency")]
+        high: f64 = high,
+        #[unit("quote currency")]
+        low: f64 = low,
+        #[unit("quote currency")]
+        close: f64 = close,
+        #[unit("base units")]
+        volume: f64 = volume,
+        #[unit("ms")]
+        interval: Option<i64> = interval,
+    }
+    made of { symbol, timestamp, closes_at, open, high, low, close, volume, interval }
+}
+
+impl<S> ObservedBar<S> {
     /// The given length, or else the time between open and close, in milliseconds.
     #[must_use]
     pub fn length(&self) -> Option<i64> {
@@ -79,19 +92,70 @@ impl ObservedBar {
     }
 }
 
+/// One reading of a coin's open interest.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ObservedOpenInterest<S = String> {
+    /// Coin symbol.
+    pub symbol: S,
+    /// Exchange of the reading; absent if the reading is a total.
+    pub exchange: Option<S>,
+    /// Time of the reading.
+    pub timestamp: Millis,
+    /// Open interest in base units, one side.
+    pub open_interest: f64,
+}
+
 crate::model::record! {
-    /// One reading of a coin's open interest.
-    #[derive(Clone, Debug, PartialEq, Serialize)]
-    pub struct ObservedOpenInterest {
-        /// Coin symbol.
-        pub symbol: String,
-        /// Exchange of the reading; absent if the reading is a total.
-        pub exchange: Option<String>,
-        /// Time of the reading.
-        pub timestamp: Millis,
-        /// Open interest in base units, one side.
+    impl ObservedOpenInterest {
+        symbol: String = symbol,
+        exchange: Option<String> = exchange,
+        timestamp: Millis = timestamp,
         #[unit("base units")]
-        pub open_interest: f64,
+        open_interest: f64 = open_interest,
+    }
+    made of { symbol, exchange, timestamp, open_interest }
+}
+
+impl ObservedBar<&str> {
+    /// The bar with a name of its own.
+    #[must_use]
+    pub fn owned(self) -> ObservedBar {
+        ObservedBar {
+            symbol: self.symbol.to_owned(),
+            timestamp: self.timestamp,
+            closes_at: self.closes_at,
+            open: self.open,
+            high: self.high,
+            low: self.low,
+            close: self.close,
+            volume: self.volume,
+            interval: self.interval,
+        }
+    }
+}
+
+impl<S: AsRef<str>> ObservedOpenInterest<S> {
+    /// The reading with borrowed names.
+    #[must_use]
+    pub fn borrowed(&self) -> ObservedOpenInterest<&str> {
+        ObservedOpenInterest {
+            symbol: self.symbol.as_ref(),
+            exchange: self.exchange.as_ref().map(AsRef::as_ref),
+            timestamp: self.timestamp,
+            open_interest: self.open_interest,
+        }
+    }
+
+    /// The reading with names of its own.
+    #[must_use]
+    pub fn owned(&self) -> ObservedOpenInterest {
+        let reading = self.borrowed();
+        ObservedOpenInterest {
+            symbol: reading.symbol.to_owned(),
+            exchange: reading.exchange.map(str::to_owned),
+            timestamp: reading.timestamp,
+            open_interest: reading.open_interest,
+        }
     }
 }
 

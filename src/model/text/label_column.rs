@@ -84,7 +84,9 @@ impl Labels {
 
     /// Adds a text.
     pub fn push(&mut self, text: &str) {
-        let code = self.names.code(text);
+        let last = self.codes.last().copied();
+        let repeated = last.filter(|last| self.names.text(*last) == Some(text));
+        let code = repeated.unwrap_or_else(|| self.names.code(text));
         self.codes.push(code);
     }
 

@@ -155,10 +155,12 @@ impl ArchiveWriter {
         } else {
             OpenInterestUnit::Base
         };
-        let bars: Vec<ObservedBar> = observed_bars(tables.bars).collect();
+        let bars = observed_bars(&tables.bars).map(ObservedBar::owned);
+        let bars: Vec<ObservedBar> = bars.collect();
         let open_interest = py
             .detach(|| {
-                let open_interest = observed_interest(tables.open_interest).collect();
+                let open_interest = observed_interest(&tables.open_interest);
+                let open_interest = open_interest.map(|reading| reading.owned()).collect();
                 let known = bars.iter().map(|bar| ObservedBar {
                     interval: Some(bar.length().unwrap_or(Millis::MINUTE)),
                     ..bar.clone()

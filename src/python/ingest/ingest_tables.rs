@@ -302,13 +302,14 @@ fn in_coins(py: Python<'_>, path: &Path, judged: &mut JudgedTables) -> PyResult<
         OpenInterestUnit::Base
     };
     let column = unit.column();
-    let readings = observed_interest(&judged.open_interest.columns).collect();
+    let readings = observed_interest(&judged.open_interest.columns);
+    let readings = readings.map(|reading| reading.owned()).collect();
     let prices = one_series(&judged.bars.columns);
     let made = if prices.is_empty() {
         ArchivePrices::new(path.to_owned()).priced(py, readings, unit)?
     } else {
         let prices = bars_by_coin(prices).map_err(|fault| error::bad_table(py, &fault))?;
-        each_in_base_units(readings, unit, &prices)
+        each_in_base_units(readings, unit, prices)
     };
     let interest = &mut judged.open_interest;
     let mut coins = AmountColumn::with_capacity(made.len());
@@ -333,28 +334,25 @@ fn in_coins(py: Python<'_>, path: &Path, judged: &mut JudgedTables) -> PyResult<
 
 /// Selects one series of bars for each coin: the exchange and length with the most bars. Among equals, the first
 /// exchange by name counts.
-fn one_series(bars: &BarColumns) -> Vec<ObservedBar> {
-    let observed = observed_bars(bars).enumerate();
-    let bars: Vec<(&str, ObservedBar)> = observed
-        .map(|(row, bar)| (bars.exchange.get(row).unwrap_or_default(), bar))
-        .collect();
+fn one_series(bars: &BarColumns) -> Vec<ObservedBar<&str>> {
+    let rows = || {
+        let rows = observed_bars(bars).enumerate();
+        rows.map(|(row, bar)| (bars.exchange.get(row).unwrap_or_default(), bar))
+    };
     let mut counts: HashMap<&str, BTreeMap<(&str, Option<i64>), usize>> = HashMap::new();
-    for (exchange, bar) in &bars {
-        let of_coin = counts.entry(&bar.symbol).or_default();
+    for (exchange, bar) in rows() {
+        let of_coin = counts.entry(bar.symbol).or_default();
         *of_coin.entry((exchange, bar.length())).or_default() += 1;
     }
-    let most: HashMap<String, (String, Option<i64>)> = counts
+    let most: HashMap<&str, (&str, Option<i64>)> = counts
         .into_iter()
         .filter_map(|(coin, series)| {
-            let (exchange, length) = series.into_iter().rev().max_by_key(|(_, count)| *count)?.0;
-            Some((coin.to_owned(), (exchange.to_owned(), length)))
+            let (most, _) = series.into_iter().rev().max_by_key(|(_, count)| *count)?;
+            Some((coin, most))
         })
         .collect();
-    bars.into_iter()
-        .filter(|(exchange, bar)| {
-            most.get(&bar.symbol)
-                .is_some_and(|(name, length)| name == exchange && *length == bar.length())
-        })
+    rows()
+        .filter(|(exchange, bar)| most.get(bar.symbol) == Some(&(exchange, bar.length())))
         .map(|(_, bar)| bar)
         .collect()
 }

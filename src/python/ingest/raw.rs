@@ -1,6 +1,8 @@
 //! Reads tables of Python callers as named columns, from mappings, Arrow tables or tables of this package.
 
-use arrow_array::{ArrayRef, RecordBatch};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, TimestampMillisecondArray};
 use arrow_schema::{DataType, SchemaRef};
 use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -170,10 +172,12 @@ fn cells(
     imports::numpy(py)?;
     let refuse = |why: &str| refuse(py, kind, name, why);
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, f64>>() {
-        return Ok(InputCells::Doubles(array.as_array().to_vec()));
+        let values = Float64Array::from(array.as_array().to_vec());
+        return Ok(InputCells::Arrow(Arc::new(values)));
     }
     if let Ok(array) = object.extract::<PyReadonlyArray1<'_, i64>>() {
-        return Ok(InputCells::Ints(array.as_array().to_vec()));
+        let values = Int64Array::from(array.as_array().to_vec());
+        return Ok(InputCells::Arrow(Arc::new(values)));
     }
     if let Ok(array) = object.cast::<numpy::PyUntypedArray>() {
         if array.ndim() != 1 {
@@ -184,7 +188,12 @@ fn cells(
                 .call_method1("astype", ("datetime64[ms]",))?
                 .call_method1("astype", ("int64",))?;
             let millis = millis.cast_into::<numpy::PyArray1<i64>>()?;
-            return Ok(InputCells::Instants(millis.readonly().as_array().to_vec()));
+            let millis = millis.readonly();
+            // numpy marks a missing datetime by the least integer.
+            let times = millis.as_array().into_iter();
+            let times = times.map(|at| Some(*at).filter(|at| *at != i64::MIN));
+            let times: TimestampMillisecondArray = times.collect();
+            return Ok(InputCells::Arrow(Arc::new(times)));
         }
         if array.dtype().kind() == b'f' && array.dtype().itemsize() <= 4 {
             let singles = array

@@ -26,7 +26,7 @@ use crate::python::runtime::imports;
 use crate::python::runtime::signals::{Progress, interruptible, watched};
 use crate::python::sources::moving_market::{Live, Pace};
 use crate::python::sources::order_walk::History;
-use crate::simulate::Habits;
+use crate::simulate::{Habits, Simulation};
 use crate::tables::{
     MarketTableFault, ObservedMarket, RawMarketTables, RawTable, TableKind, TableOptions, observe,
     observed_bars, observed_interest,
@@ -144,10 +144,19 @@ fn observations(
         liquidations,
     } = observed;
     let unit = unit_of(open_interest.in_usd);
-    // Each table is dropped once it has been read.
-    let (bars, readings) = (observed_bars(bars), observed_interest(open_interest));
+    let (bars, readings) = (observed_bars(&bars), observed_interest(&open_interest));
     let made = engine::Observations::in_unit(orders, bars, readings, unit, now)?;
     made.with_liquidations(liquidations)
+}
+
+/// Takes the orders of a simulation, and creates its observations.
+fn observations_of(
+    mut world: Simulation,
+    now: Option<Millis>,
+) -> (Result<engine::Observations, engine::TableFault>, Simulation) {
+    let orders = std::mem::take(&mut world.orders);
+    let made = engine::Observations::of_rows(orders, world.bars(), world.open_interest(), now);
+    (made, world)
 }
 
 /// Creates the exception for a table that a market cannot use.
@@ -267,9 +276,7 @@ impl Market {
         let made = watched(py, &progress, watcher, move |progress| {
             let now = Millis(now);
             let world = simulate::simulate_watched(habits, seed, now, 0, &|| progress.count());
-            let now = world.now;
-            let made =
-                engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now));
+            let (made, world) = observations_of(world, Some(now));
             let known = (world.feeds, world.published);
             Ok(made.map(|observations| (observations, known, world.positions)))
         })?;
@@ -303,8 +310,7 @@ impl Market {
         let progress = Arc::new(Progress::of(Live::bars_to_live()));
         let made = watched(py, &progress, watcher, move |progress| {
             let world = Live::world(seed, start, progress);
-            let made =
-                engine::Observations::new(world.orders, world.bars, world.open_interest, None);
+            let (made, world) = observations_of(world, None);
             let said = format!("simulated (seed {seed}, live)");
             let clock = |_| clock.clock(at);
             let feeds = (world.feeds, world.published);
@@ -374,8 +380,10 @@ impl Market {
         // These rows are not validated here, because the caller has collected and validated them.
         let observed = observed_unjudged(orders, bars, open_interest)?;
         let unit = unit_of(observed.open_interest.in_usd);
-        let bars: Vec<ObservedBar> = observed_bars(&observed.bars).collect();
-        let open_interest: Vec<_> = observed_interest(&observed.open_interest).collect();
+        let bars = observed_bars(&observed.bars).map(ObservedBar::owned);
+        let bars: Vec<ObservedBar> = bars.collect();
+        let readings = observed_interest(&observed.open_interest);
+        let open_interest: Vec<_> = readings.map(|reading| reading.owned()).collect();
         let orders = observed.orders;
         // Converting open interest in USD needs prices, possibly those of earlier bars.
         let mut known = Vec::new();

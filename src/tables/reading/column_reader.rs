@@ -1,9 +1,11 @@
 //! Reads the columns of a table cell by cell, and collects the faults by row.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType};
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
+use arrow_array::types::{
+    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array};
+use arrow_schema::{DataType, TimeUnit};
 use rust_decimal::Decimal;
 
 use crate::contract::decode::{exact_decimal, nearest_double};
@@ -14,7 +16,7 @@ use crate::model::{
 use crate::tables::amounts::AmountColumn;
 use crate::tables::cells::{InputCell, InputCells};
 use crate::tables::raw_table::RawTable;
-use crate::tables::reading::times::{IN_SECONDS, SecondsScan, instant};
+use crate::tables::reading::times::{FURTHEST, IN_SECONDS, SecondsScan, instant};
 use crate::tables::row_fault::{BLANK, RowFault};
 use crate::tables::spreadsheet_text::plain_text;
 
@@ -157,16 +159,19 @@ impl<'a> ColumnReader<'a> {
         };
         let mut names = Labels::with_capacity(self.rows);
         let texts = WholeTexts::of(cells);
+        // The last text that is a name as it is.
+        let mut last: Option<&str> = None;
         for row in 0..self.rows {
             if !self.look(row) {
                 break;
             }
-            if let Some(text) = texts.as_ref().map(|texts| texts.at(row))
-                && !text.is_empty()
-                && plain_text(text).len() == text.len()
-            {
-                names.push(text);
-                continue;
+            if let Some(text) = texts.as_ref().map(|texts| texts.at(row)) {
+                let is_repeated = last.is_some_and(|last| last == text);
+                if is_repeated || !text.is_empty() && plain_text(text).len() == text.len() {
+                    names.push(text);
+                    last = Some(text);
+                    continue;
+                }
             }
             match cells.at(row) {
                 cell if optional && cell.is_missing() => names.push(""),
@@ -276,7 +281,7 @@ impl<'a> ColumnReader<'a> {
             if !self.look(row) {
                 break;
             }
-            if let Some(value) = doubles.as_ref().and_then(|doubles| doubles.get(row))
+            if let Some(value) = doubles.and_then(|doubles| doubles.values().get(row))
                 && decimals.push_f64(*value)
             {
                 continue;
@@ -308,16 +313,14 @@ impl<'a> ColumnReader<'a> {
         let Some(cells) = self.table.get(name) else {
             return amounts;
         };
-        let doubles = doubles(cells);
+        if let Some(values) = doubles(cells)
+            && values.values().iter().all(|value| value.is_finite())
+        {
+            return AmountColumn::Doubles(values.clone());
+        }
         for row in 0..self.rows {
             if !self.look(row) {
                 break;
-            }
-            if let Some(value) = doubles.as_ref().and_then(|doubles| doubles.get(row))
-                && value.is_finite()
-            {
-                amounts.push_f64(*value);
-                continue;
             }
             let cell = cells.at(row);
             match (exact(&cell), &cell) {
@@ -343,6 +346,9 @@ impl<'a> ColumnReader<'a> {
             return Vec::new();
         };
         self.check_unit(name, cells);
+        if let Some(times) = whole_millis(cells) {
+            return times;
+        }
         let mut times = Vec::with_capacity(self.rows);
         for row in 0..self.rows {
             if !self.look(row) {
@@ -368,6 +374,9 @@ impl<'a> ColumnReader<'a> {
             return otherwise.to_vec();
         };
         self.check_unit(name, cells);
+        if let Some(times) = whole_millis(cells) {
+            return times;
+        }
         let mut times = Vec::with_capacity(self.rows);
         for row in 0..self.rows {
             if !self.look(row) {
@@ -390,19 +399,22 @@ impl<'a> ColumnReader<'a> {
     /// Adds a fault for each whole number that is evidently in epoch seconds.
     pub(super) fn check_unit(&mut self, name: &'static str, cells: &InputCells) {
         let mut unit = SecondsScan::default();
-        match millis(cells) {
-            Some(times) => {
-                for (row, at) in times.iter().enumerate() {
-                    unit.note_whole(row, *at);
-                }
+        if let InputCells::Arrow(array) = cells
+            && matches!(array.data_type(), DataType::Timestamp(..))
+        {
+            // A datetime has a unit, so it cannot be in seconds by mistake.
+            return;
+        }
+        if let Some(times) = integers(cells) {
+            for (row, at) in times.values().iter().enumerate() {
+                unit.note_whole(row, *at);
             }
-            None => {
-                for row in 0..self.rows {
-                    if !self.look(row) {
-                        return;
-                    }
-                    unit.note(row, &cells.at(row));
+        } else {
+            for row in 0..self.rows {
+                if !self.look(row) {
+                    return;
                 }
+                unit.note(row, &cells.at(row));
             }
         }
         if let Some((first, all)) = unit.seconds() {
@@ -426,6 +438,13 @@ impl<'a> ColumnReader<'a> {
     ///
     /// A length is stated in `interval`, or computed from `closes_at`. It is `None` if both cells are missing.
     pub(super) fn lengths(&mut self, opens: &[Millis]) -> Vec<Option<i64>> {
+        let is_length = |span: &i64| *span > 0 && span % Millis::MINUTE == 0;
+        if !self.table.has("closes_at")
+            && let Some(spans) = self.table.get("interval").and_then(integers)
+            && spans.values().iter().all(is_length)
+        {
+            return spans.values().iter().copied().map(Some).collect();
+        }
         let mut lengths: Vec<Option<i64>> = vec![None; self.rows];
         let stated = self.table.get("interval");
         if let Some(cells) = self.table.get("closes_at") {
@@ -645,26 +664,35 @@ impl WholeTexts {
 }
 
 /// The values of a column, if all cells are doubles.
-fn doubles(cells: &InputCells) -> Option<Vec<f64>> {
-    if let InputCells::Doubles(values) = cells {
-        return Some(values.clone());
-    }
-    let array = whole_array(cells)?.as_primitive_opt::<Float64Type>()?;
-    Some(array.values().to_vec())
+fn doubles(cells: &InputCells) -> Option<&Float64Array> {
+    whole_array(cells)?.as_primitive_opt()
 }
 
-/// The values of a column of 64-bit integers or millisecond datetimes.
-///
-/// `None` for other columns, and if a cell is missing.
-fn millis(cells: &InputCells) -> Option<Vec<i64>> {
-    if let InputCells::Ints(values) = cells {
-        return Some(values.clone());
+/// The values of a column, if all cells are 64-bit integers.
+fn integers(cells: &InputCells) -> Option<&Int64Array> {
+    whole_array(cells)?.as_primitive_opt()
+}
+
+/// The instants of a column of integers or datetimes, if all cells are instants.
+fn whole_millis(cells: &InputCells) -> Option<Vec<Millis>> {
+    fn of<const UNIT: i64>(times: &[i64]) -> Vec<Millis> {
+        let times = times.iter().map(|at| Millis(at.div_euclid(UNIT)));
+        times.collect()
     }
     let array = whole_array(cells)?;
-    if let Some(array) = array.as_primitive_opt::<Int64Type>() {
-        return Some(array.values().to_vec());
-    }
-    let array = array.as_primitive_opt::<TimestampMillisecondType>()?;
-    // A datetime has a unit, so it cannot be in seconds by mistake. `i64::MAX` is outside the range of seconds.
-    Some(array.values().iter().map(|_| i64::MAX).collect())
+    let times = match array.data_type() {
+        DataType::Int64 => of::<1>(array.as_primitive::<Int64Type>().values()),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            of::<1>(array.as_primitive::<TimestampMillisecondType>().values())
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            of::<1000>(array.as_primitive::<TimestampMicrosecondType>().values())
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            of::<1_000_000>(array.as_primitive::<TimestampNanosecondType>().values())
+        }
+        _ => return None,
+    };
+    let is_instant = |at: &Millis| at.0.unsigned_abs() <= FURTHEST;
+    times.iter().all(is_instant).then_some(times)
 }

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use crate::model::{Labels, Millis, nearest_f64, product, quotient, seeded};
+use crate::model::{Labels, Millis, RunMap, nearest_f64, product, quotient};
 use crate::tables::amount_unit::Counted;
 use crate::tables::amounts::AmountColumn;
-use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{BarColumns, ReadRows};
 use crate::tables::row_fault::RowFault;
-use crate::tables::rules::contracts::Resolved;
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
+use crate::tables::rules::pair_rules::{PairFault, PairRules, RowsByTime};
 use crate::tables::rules::spacings::Spacings;
 use crate::tables::rules::stated_volumes::{PriceRange, stated_volume};
 
@@ -20,9 +19,6 @@ use crate::tables::rules::stated_volumes::{PriceRange, stated_volume};
 pub(super) const SMALLEST: f64 = 1e-100;
 /// Maximum price or amount.
 pub(super) const LARGEST: f64 = 1e100;
-
-/// A fault without its row: column, reason and value.
-type Fault = (&'static str, String, String);
 
 impl Judge<'_> {
     /// Returns the accepted bars, converted to single coins.
@@ -41,24 +37,22 @@ impl Judge<'_> {
         } = read;
         let series = (&bars.exchange, &bars.symbol);
         infer_lengths(series, &bars.timestamp, &mut bars.interval);
-        let series = BarSeries::of(&bars);
+        let mut series = series_of(&bars);
         let unknown = self.exchanges(&bars.exchange);
         let contracts = contracts_of(&bars.symbol);
         let exchanges = exchange_names(&bars.exchange);
-        let mut admitted: HashMap<(u32, u32), Option<String>> = HashMap::new();
-        let mut counted: HashMap<(u32, u32), Result<Counted, &'static str>> = HashMap::new();
+        let mut pairs: RunMap<(u32, u32), PairRules> = RunMap::default();
         let mut factors = Factors::default();
         let mut volumes: HashMap<usize, Decimal> = HashMap::new();
         let mut good = Vec::with_capacity(places.len());
-        let mut known: HashMap<(u32, &str, Option<i64>, Millis), usize, _> =
-            HashMap::with_hasher(seeded());
+        let mut known: RunMap<(u32, &str, Option<i64>), RowsByTime> = RunMap::default();
         let mut repeated = 0;
         for row in 0..places.len() {
             if !self.look(row) {
                 return None;
             }
             let place = places.get(row).copied().unwrap_or_default();
-            let mut fault = |(column, reason, shown): Fault| {
+            let mut fault = |(column, reason, shown): PairFault| {
                 faults.push(RowFault::new(place, column, reason, shown));
             };
             let Some(contract) = by_code(&contracts, &bars.symbol, row) else {
@@ -66,12 +60,10 @@ impl Judge<'_> {
             };
             let code = |names: &Labels| names.codes().get(row).copied().unwrap_or_default();
             let codes = (code(&bars.exchange), code(&bars.symbol));
-            if let Some(Some(unknown)) = by_code(&unknown, &bars.exchange, row) {
-                fault(("exchange", UNKNOWN_EXCHANGE.to_owned(), unknown.clone()));
-                continue;
-            }
-            if let Some(why) = contract.no_series() {
-                fault(("symbol", why, contract.spelled.clone()));
+            let exchange = exchanges.get(codes.0 as usize).map_or("", String::as_str);
+            let pair = pairs.at(&codes);
+            if let Some(why) = pair.names(contract, by_code(&unknown, &bars.exchange, row)) {
+                fault(why);
                 continue;
             }
             let at = bars.timestamp.get(row).copied().unwrap_or_default();
@@ -82,7 +74,8 @@ impl Judge<'_> {
                     continue;
                 }
             };
-            if let Some(why) = self.bar(&bars, row).or_else(|| series.fault(&bars, row)) {
+            let of_series = series.at(&series_key(&bars, row));
+            if let Some(why) = self.bar(&bars, row).or_else(|| of_series.fault(&bars, row)) {
                 fault(why);
                 continue;
             }
@@ -93,25 +86,13 @@ impl Judge<'_> {
                 }
                 continue;
             }
-            let exchange = exchanges.get(codes.0 as usize).map_or("", String::as_str);
-            if let Some(named) = contract.other_exchange(exchange) {
-                fault(other_exchange(contract, named));
+            if let Some(why) = pair.contract(contract, exchange, self.book, ["bars", "bars"]) {
+                fault(why);
                 continue;
             }
-            let other = admitted
-                .entry(codes)
-                .or_insert_with(|| self.book.admit("bars", exchange, contract).err());
-            if let Some(other) = other {
-                fault(another_contract("bars", contract, other));
-                continue;
-            }
-            let key = (
-                codes.0,
-                contract.coin(),
-                bars.interval.get(row).copied().flatten(),
-                at,
-            );
-            if let Some(before) = known.insert(key, row) {
+            let interval = bars.interval.get(row).copied().flatten();
+            let times = known.at(&(codes.0, contract.coin(), interval));
+            if let Some(before) = times.replace(at, row) {
                 if are_equal(&bars, before, row) {
                     repeated += 1;
                 } else {
@@ -128,9 +109,9 @@ impl Judge<'_> {
                 }
                 continue;
             }
-            let counted = counted
-                .entry(codes)
-                .or_insert_with(|| self.counted(bars.unit, exchange, contract));
+            let counted = pair
+                .counted
+                .get_or_insert_with(|| self.counted(bars.unit, exchange, contract));
             let stated = bars.stated.as_ref().zip(bars.volume.get(row));
             let stated = stated.map(|(stated, volume)| {
                 let range = PriceRange {
@@ -178,7 +159,7 @@ impl Judge<'_> {
     }
 
     /// Checks the numbers and times of a bar, and returns its fault.
-    fn bar(&self, bars: &BarColumns, row: usize) -> Option<Fault> {
+    fn bar(&self, bars: &BarColumns, row: usize) -> Option<PairFault> {
         let at = bars.timestamp.get(row).copied().unwrap_or_default();
         let Some(interval) = bars.interval.get(row).copied().flatten() else {
             let reason = "blank, and it cannot be inferred from the spacing of the bars";
@@ -253,7 +234,7 @@ impl Judge<'_> {
 
 /// The bars of one exchange, symbol and length, in the order of the table.
 #[derive(Debug, Default)]
-struct SeriesBars {
+struct BarSeries {
     last: Option<Millis>,
     /// Number of bars that open before the bar before them closes, and of others.
     near: usize,
@@ -266,47 +247,43 @@ struct SeriesBars {
 /// Exchange, symbol and length.
 type SeriesKey = (u32, u32, i64);
 
+fn series_key(bars: &BarColumns, row: usize) -> SeriesKey {
+    let code = |names: &Labels| names.codes().get(row).copied().unwrap_or_default();
+    let interval = bars.interval.get(row).copied().flatten();
+    (
+        code(&bars.exchange),
+        code(&bars.symbol),
+        interval.unwrap_or_default(),
+    )
+}
+
 /// All series of a table.
-#[derive(Debug, Default)]
-struct BarSeries(HashMap<SeriesKey, SeriesBars>);
+fn series_of(bars: &BarColumns) -> RunMap<SeriesKey, BarSeries> {
+    let mut all: RunMap<SeriesKey, BarSeries> = RunMap::default();
+    for (row, at) in bars.timestamp.iter().enumerate() {
+        let key = series_key(bars, row);
+        let series = all.at(&key);
+        if let Some(last) = series.last.replace(*at) {
+            let apart = at.0.abs_diff(last.0);
+            series.near += usize::from(apart > 0 && apart < key.2.unsigned_abs());
+            series.far += usize::from(apart >= key.2.unsigned_abs());
+        }
+        series.is_traded |= bars.volume.f64(row) > 0.0;
+        series.moved += usize::from(bars.low.f64(row) < bars.high.f64(row));
+    }
+    all
+}
 
 impl BarSeries {
-    fn key(bars: &BarColumns, row: usize) -> SeriesKey {
-        let code = |names: &Labels| names.codes().get(row).copied().unwrap_or_default();
-        let interval = bars.interval.get(row).copied().flatten();
-        (
-            code(&bars.exchange),
-            code(&bars.symbol),
-            interval.unwrap_or_default(),
-        )
-    }
-
-    fn of(bars: &BarColumns) -> Self {
-        let mut all: HashMap<SeriesKey, SeriesBars> = HashMap::new();
-        for (row, at) in bars.timestamp.iter().enumerate() {
-            let key = Self::key(bars, row);
-            let series = all.entry(key).or_default();
-            if let Some(last) = series.last.replace(*at) {
-                let apart = at.0.abs_diff(last.0);
-                series.near += usize::from(apart > 0 && apart < key.2.unsigned_abs());
-                series.far += usize::from(apart >= key.2.unsigned_abs());
-            }
-            series.is_traded |= bars.volume.f64(row) > 0.0;
-            series.moved += usize::from(bars.low.f64(row) < bars.high.f64(row));
-        }
-        Self(all)
-    }
-
     /// The fault of a bar of which the series is none of trades, or has another length.
-    fn fault(&self, bars: &BarColumns, row: usize) -> Option<Fault> {
-        let series = self.0.get(&Self::key(bars, row))?;
-        if series.near > series.far {
+    fn fault(&self, bars: &BarColumns, row: usize) -> Option<PairFault> {
+        if self.near > self.far {
             let reason = "longer than the distance between the bars";
             let interval = bars.interval.get(row).copied().flatten();
             let shown = format!("{} ms", interval.unwrap_or_default());
             return Some(("interval", reason.to_owned(), shown));
         }
-        if !series.is_traded && series.moved > 0 {
+        if !self.is_traded && self.moved > 0 {
             let reason = "is 0 in all bars although prices move: bars of mark, index or premium prices are not trade bars";
             return Some(("volume", reason.to_owned(), shown(&bars.volume, row)));
         }
@@ -319,24 +296,6 @@ pub(super) fn shown(amounts: &AmountColumn, row: usize) -> String {
     amounts.get(row).map_or_else(
         || format!("{:?}", amounts.f64(row)),
         |value| value.to_string(),
-    )
-}
-
-/// The fault of a row of which the symbol names another exchange than the column.
-pub(super) fn other_exchange(contract: &Resolved, named: &str) -> Fault {
-    let reason = "names another exchange than the column exchange".to_owned();
-    ("symbol", reason, format!("{} ({named})", contract.spelled))
-}
-
-/// The fault of a row that names a second contract of a coin.
-pub(super) fn another_contract(table: &str, contract: &Resolved, other: &str) -> Fault {
-    let reason = format!(
-        "names another contract than the other {table} of this coin and exchange; use one contract"
-    );
-    (
-        "symbol",
-        reason,
-        format!("{} after {other}", contract.spelled),
     )
 }
 

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use crate::model::{Labels, Millis, nearest_f64, product, quotient, seeded};
+use crate::model::{Labels, RunMap, nearest_f64, product, quotient};
 use crate::tables::amount_unit::Counted;
-use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{InterestColumns, ReadRows};
 use crate::tables::row_fault::RowFault;
-use crate::tables::rules::bar_rules::{LARGEST, another_contract, other_exchange, shown};
+use crate::tables::rules::bar_rules::{LARGEST, shown};
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
+use crate::tables::rules::pair_rules::{PairRules, RowsByTime};
 use crate::tables::rules::stated_interest::{StatedInterest, stated_interest};
 
 impl Judge<'_> {
@@ -34,9 +34,8 @@ impl Judge<'_> {
         let unknown = self.exchanges(&readings.exchange);
         let contracts = contracts_of(&readings.symbol);
         let exchanges = exchange_names(&readings.exchange);
-        let mut admitted: HashMap<(u32, u32), Option<String>> = HashMap::new();
-        let mut known: HashMap<(u32, &str, Millis), usize, _> = HashMap::with_hasher(seeded());
-        let mut counted: HashMap<(u32, u32), Result<Counted, &'static str>> = HashMap::new();
+        let mut pairs: RunMap<(u32, u32), PairRules> = RunMap::default();
+        let mut known: RunMap<(u32, &str), RowsByTime> = RunMap::default();
         let mut factors: HashMap<usize, Factor> = HashMap::new();
         // Amounts that other columns of their rows decide.
         let mut decided: HashMap<usize, Decimal> = HashMap::new();
@@ -61,12 +60,10 @@ impl Judge<'_> {
                 fault("timestamp", reason.to_owned(), shown);
                 continue;
             }
-            if let Some(Some(unknown)) = by_code(&unknown, &readings.exchange, row) {
-                fault("exchange", UNKNOWN_EXCHANGE.to_owned(), unknown.clone());
-                continue;
-            }
-            if let Some(why) = contract.no_series() {
-                fault("symbol", why, contract.spelled.clone());
+            let pair = pairs.at(&codes);
+            let unknown = by_code(&unknown, &readings.exchange, row);
+            if let Some((column, reason, shown)) = pair.names(contract, unknown) {
+                fault(column, reason, shown);
                 continue;
             }
             let amount = readings.open_interest.f64(row);
@@ -80,20 +77,14 @@ impl Judge<'_> {
                 continue;
             }
             let exchange = exchanges.get(codes.0 as usize).map_or("", String::as_str);
-            if let Some(named) = contract.other_exchange(exchange) {
-                let (column, reason, shown) = other_exchange(contract, named);
+            let tables = ["open_interest", "readings"];
+            if let Some(refused) = pair.contract(contract, exchange, self.book, tables) {
+                let (column, reason, shown) = refused;
                 fault(column, reason, shown);
                 continue;
             }
-            let other = admitted
-                .entry(codes)
-                .or_insert_with(|| self.book.admit("open_interest", exchange, contract).err());
-            if let Some(other) = other {
-                let (column, reason, shown) = another_contract("readings", contract, other);
-                fault(column, reason, shown);
-                continue;
-            }
-            if let Some(before) = known.insert((codes.0, contract.coin(), at), row) {
+            let times = known.at(&(codes.0, contract.coin()));
+            if let Some(before) = times.replace(at, row) {
                 if readings
                     .open_interest
                     .f64(before)
@@ -116,9 +107,9 @@ impl Judge<'_> {
                 continue;
             }
             if !readings.in_usd {
-                let counted = counted
-                    .entry(codes)
-                    .or_insert_with(|| self.counted(readings.unit, exchange, contract));
+                let counted = pair
+                    .counted
+                    .get_or_insert_with(|| self.counted(readings.unit, exchange, contract));
                 let stated = readings
                     .stated
                     .as_ref()

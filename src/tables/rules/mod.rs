@@ -6,6 +6,7 @@ mod contracts;
 mod interest_rules;
 mod judge;
 mod order_rules;
+mod pair_rules;
 mod spacings;
 mod stated_interest;
 mod stated_volumes;

@@ -7,11 +7,10 @@ use crate::tables::amounts::AmountColumn;
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{NOT_STATED, ReadRows, TotalColumns};
 use crate::tables::row_fault::RowFault;
-use crate::tables::rules::bar_rules::{
-    LARGEST, another_contract, infer_lengths, other_exchange, shown,
-};
+use crate::tables::rules::bar_rules::{LARGEST, infer_lengths, shown};
 use crate::tables::rules::contracts::Resolved;
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
+use crate::tables::rules::pair_rules::{another_contract, other_exchange};
 
 /// When a total was received, if its table says it.
 fn received_at(totals: &TotalColumns, row: usize) -> Option<Millis> {

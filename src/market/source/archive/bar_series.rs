@@ -192,7 +192,7 @@ pub(crate) fn together<'a>(
     }
     let bars = series
         .into_iter()
-        .map(|merged| merged.bar().of_coin(coin))
+        .map(|merged| merged.bar().of_coin(coin.to_owned()))
         .collect();
     (bars, sources)
 }

@@ -1,8 +1,9 @@
 //! A cache of known positions of accounts, prepared for blended maps.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::engine::KnownPositions;
+use crate::market::cache::recent::Recent;
 use crate::market::refusal::Refusal;
 use crate::model::{HeatmapRange, Millis};
 
@@ -27,27 +28,21 @@ pub struct WantedPositions {
 type Key = (WantedPositions, Option<Millis>, u64);
 
 /// The positions of recent queries.
-#[derive(Debug, Default)]
-pub(crate) struct PositionCache(Mutex<Vec<(Key, Arc<KnownPositions>)>>);
+pub(crate) type PositionCache = Recent<Key, Arc<KnownPositions>, ENTRIES>;
 
 impl PositionCache {
     /// The cached positions of `key`, or else those that `read` returns.
-    pub(crate) fn get(
+    pub(crate) fn get_or_read(
         &self,
         key: Key,
         read: impl FnOnce() -> Result<KnownPositions, Refusal>,
     ) -> Result<Arc<KnownPositions>, Refusal> {
-        let cached = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = cached().iter().find(|(other, _)| *other == key) {
-            return Ok(Arc::clone(known));
+        if let Some(known) = self.get(&key) {
+            return Ok(known);
         }
         let known = Arc::new(read()?);
         if known.len() <= MOST {
-            let mut cached = cached();
-            if cached.len() == ENTRIES {
-                cached.remove(0);
-            }
-            cached.push((key, Arc::clone(&known)));
+            self.add(key, Arc::clone(&known));
         }
         Ok(known)
     }
