@@ -36,6 +36,8 @@ demo: $(STAMP)/demo $(ANY) ## a simulated market behind a loopback server, asked
 
 # Threads of a linear algebra library wait for each other in a loop: with all cores busy that is a sixth of the tests' time.
 test: export OPENBLAS_NUM_THREADS = 1
+# Hundreds of processes import the package: what one of them has compiled, the others need not.
+test: export PYTHONDONTWRITEBYTECODE =
 
 # Clippy checks the library with its Python half; cargo repeats here what it had to say of the library without it. The tests
 # of Rust wait for a third of their time, so they run beside those of Python; what they print comes last.
