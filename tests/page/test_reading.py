@@ -29,7 +29,7 @@ def _plot(page):
     return pixels[top + 2 : int(top + 0.72 * box["height"]), left : int(left + 0.92 * box["width"])]
 
 
-@pytest.mark.parametrize("coin", ["BTC", "ETH", "SOL", "DOGE", "PEPE"])
+@pytest.mark.parametrize("coin", ["BTC", "PEPE"])
 def test_few_pixels_of_a_map_are_bright(visit, server, coin):
     page = visit(f"{server.url}/#symbol={coin}")
     shares = {}

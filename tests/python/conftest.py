@@ -26,9 +26,10 @@ def pytest_configure():
 
 # The files with the slowest tests: they run first, so that no process works on one of them alone at the end.
 SLOW = (
-    *("test_interrupts", "test_ledger_parity", "test_readme", "test_one_door", "test_notebook", "test_undercount"),
-    *("test_states", "test_axe", "test_record", "test_processes", "test_scorecard", "test_map", "test_openapi"),
-    *("test_score_markets", "test_moving", "test_attacks", "test_score", "test_stopped", "test_pictures", "test_cut"),
+    *("test_notebook", "test_interrupts", "test_states", "test_score", "test_ledger_parity", "test_readme"),
+    *("test_command_line", "test_stopped", "test_attacks", "test_plot_layout", "test_record", "test_one_door"),
+    *("test_published", "test_reading", "test_parquet", "test_processes", "test_vendors", "test_live", "test_plot"),
+    *("test_undercount", "test_sources", "test_site", "test_cloud", "test_ranking", "test_recorded", "test_agents"),
 )
 
 

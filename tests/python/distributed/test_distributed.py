@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 from pathlib import Path
 
+import buckets
 import numpy as np
 import polars as pl
 import pytest
@@ -54,9 +55,14 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
-        yield cluster
+def cluster(store, tmp_path_factory):
+    """Two processes that know the server of objects from their environment."""
+    cache = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**buckets.KEYS, "AWS_ENDPOINT_URL": store.address, "XDG_CACHE_HOME": str(cache)}.items():
+            patch.setenv(name, value)
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+            yield cluster
 
 
 @pytest.fixture
@@ -170,16 +176,12 @@ def test_the_command_scores_all_coins_on_a_cluster(folder, cluster, tmp_path, ca
     assert "dask: 'tcp://127.0.0.1:1' does not answer" in capsys.readouterr().err
 
 
-def test_workers_read_the_archive_from_a_bucket(s3, folder, tmp_path):
+def test_workers_read_the_archive_from_a_bucket(s3, folder, client, tmp_path):
     with liqdata.open(folder) as market:
         market.export("s3://kept/here")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        done = liqdata.distributed.maps("s3://kept/here", COINS, INSTANTS, client=client, out="s3://kept/maps")
-        again = liqdata.distributed.maps("s3://kept/here", COINS, INSTANTS, client=client, out="s3://kept/maps")
-        cards = liqdata.distributed.score("s3://kept/here", COINS, client=client, start="2026-01-05")
+    done = liqdata.distributed.maps("s3://kept/here", COINS, INSTANTS, client=client, out="s3://kept/maps")
+    again = liqdata.distributed.maps("s3://kept/here", COINS, INSTANTS, client=client, out="s3://kept/maps")
+    cards = liqdata.distributed.score("s3://kept/here", COINS, client=client, start="2026-01-05")
     assert (done.written, again.written) == (4, 0)
     here = liqdata.distributed.maps(folder, COINS, INSTANTS, out=tmp_path / "maps")
     for file in Path(here.out).rglob("maps.parquet"):

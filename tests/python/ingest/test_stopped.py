@@ -16,6 +16,8 @@ from dumped import DAY, START, is_sound, kline, orders_of, written
 import liqdata
 from liqdata import cli
 
+SOAK = bool(os.environ.get("LIQDATA_SOAK"))
+
 
 def stopped(folder, files, looks):
     """A process that ingests files, stops at this call of its progress function and waits for a line."""
@@ -96,7 +98,8 @@ def stored_orders(folder):
     return len(orders)
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "parquet"])
+# Of a table, test_interrupts.py compares the record with the rows.
+@pytest.mark.parametrize("form", ["table", "csv", "parquet"] if SOAK else ["csv", "parquet"])
 def test_the_stored_part_of_an_interrupted_ingest_is_recorded_and_covered(tmp_path, folder, form):
     rows = 320_000
     at = [START + place * 4000 for place in range(rows)]
@@ -197,10 +200,10 @@ def test_a_killed_ingest_leaves_no_duplicate_and_no_damage(folder, month):
         if not reached:
             break
         kills += 1
-        looks += 17
+        looks += 17 if SOAK else 51
         # A file that was not finished is removed when it is next written to, and never read until then.
         assert not folder.exists() or {row["problem"] for row in liqdata.archive.verify(folder)} <= {"unexpected"}
-    assert kills > 3
+    assert kills > (3 if SOAK else 0)
     done = liqdata.ingest(folder, *month)
     assert done.new + done.repeated == 40 * 1440
     with liqdata.open(folder) as market:

@@ -118,11 +118,17 @@ def until(reached):
         time.sleep(0.05)
 
 
-@pytest.fixture
-def moving():
+@pytest.fixture(scope="module")
+def service():
     """A service of a market that moves."""
     with liqdata.demo(seed=3, live=True, speed=60) as market, liqdata.serve(market) as server:
         yield server.url
+
+
+@pytest.fixture
+def moving(service):
+    """The service of a market that moves; nothing of the test follows it afterwards."""
+    yield service
     until(lambda: not followers())
 
 

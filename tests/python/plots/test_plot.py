@@ -53,7 +53,7 @@ def test_a_heatmap_has_a_log_scale_with_zeros_masked(ax):
     assert mesh.norm.vmax == float(f"{rows[-min(10, len(rows) // 10)]:.3g}")
 
 
-@pytest.mark.parametrize("coin", ["BTC", "ETH", "SOL", "DOGE", "PEPE"])
+@pytest.mark.parametrize("coin", ["BTC", "PEPE"])
 def test_few_pixels_of_a_heatmap_are_bright(coin):
     shares = {}
     for name in ("12h", "24h", "7d", "1M"):

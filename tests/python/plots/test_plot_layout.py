@@ -1,5 +1,6 @@
 """Pictures of every answer in every size and layout: no word lies over another, none is cut off, by their boxes."""
 
+import os
 import warnings
 
 import drawn
@@ -26,10 +27,20 @@ CROWDED = [
     "levels",
     "maxpain",
 ]
+SOAK = bool(os.environ.get("LIQDATA_SOAK"))
 
 
-@pytest.mark.parametrize("size,layout", list(zip(drawn.SIZES, ["tight", None, "constrained"], strict=True)), ids=str)
-@pytest.mark.parametrize("name", drawn.ANSWERS)
+def each_in_turn(names, sizes):
+    """Every picture in every size with its layout in the long form; in the short one each in the next of them."""
+    if SOAK:
+        return [(name, *size) for name in names for size in sizes]
+    return [(name, *sizes[place % len(sizes)]) for place, name in enumerate(names)]
+
+
+SINGLE = each_in_turn(drawn.ANSWERS, list(zip(drawn.SIZES, ["tight", None, "constrained"], strict=True)))
+
+
+@pytest.mark.parametrize("name,size,layout", SINGLE, ids=str)
 def test_texts_of_a_single_plot_neither_overlap_nor_are_cut(name, size, layout):
     answer, options = drawn.ANSWERS[name]
     figure = Figure(figsize=size, layout=layout)
@@ -38,8 +49,7 @@ def test_texts_of_a_single_plot_neither_overlap_nor_are_cut(name, size, layout):
     assert collisions(figure) == ([], [])
 
 
-@pytest.mark.parametrize("size,layout", [((4, 3), None), ((9, 6), "constrained")], ids=str)
-@pytest.mark.parametrize("name", CROWDED)
+@pytest.mark.parametrize("name,size,layout", each_in_turn(CROWDED, [((4, 3), None), ((9, 6), "constrained")]), ids=str)
 def test_texts_of_four_neighbouring_axes_do_not_overlap(name, size, layout):
     answer, options = drawn.ANSWERS[name]
     figure = Figure(figsize=size, layout=layout)

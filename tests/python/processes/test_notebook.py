@@ -92,16 +92,6 @@ def test_a_notebook_uses_both_clients(server, tmp_path):
     assert not [output for output in outputs if output.get("name") == "stderr"]
 
 
-def test_the_async_client_is_awaited_in_a_cell(server, tmp_path):
-    cells = [
-        f"import asyncio\nimport liqdata\nservice = liqdata.AsyncClient({server.url!r})",
-        "overview, maxpain = await asyncio.gather(service.overview(), service.maxpain('ETH'))\nawait service.aclose()",
-        "print(sorted(overview), maxpain['symbol'])",
-    ]
-    (output,) = executed(cells, tmp_path)
-    assert output["text"] == "['12h', '1h', '24h', '4h'] ETH\n"
-
-
 def test_a_progress_bar_needs_no_widgets_and_no_warnings(tmp_path):
     outputs = executed([PROGRESS], tmp_path)
     assert "".join(output["text"] for output in outputs if output.get("name") == "stdout") == "250\n"

@@ -96,7 +96,7 @@ def test_a_nanosecond_before_it_was_known_is_before():
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_an_order_is_joined_with_the_last_closed_bar(library):
     market = samples.simulated()
-    orders, bars = market.orders("BTC", limit=300), market.bars("BTC")
+    orders, bars = market.orders("BTC", limit=50), market.bars("BTC")
     frame = orders.to_pandas() if library == "pandas" else orders.to_polars()
     joined = liqdata.join_asof(frame, bars)
     assert type(joined) is LIBRARIES[library]

@@ -59,7 +59,7 @@ fn rows() -> impl Strategy<Value = Batch> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if std::env::var_os("LIQDATA_SOAK").is_some() { 64 } else { 6 },
+        cases: if std::env::var_os("LIQDATA_SOAK").is_some() { 64 } else { 3 },
         max_shrink_iters: 40,
         ..ProptestConfig::default()
     })]
