@@ -98,11 +98,7 @@ fn open_interest_is_read_on_every_venue_every_five_minutes() {
         .map(|row| (row.symbol, row.exchange, row.timestamp))
         .collect();
     assert_eq!(keys.len(), expected);
-    assert!(
-        MARKET
-            .open_interest()
-            .all(|row| row.open_interest > 0.0)
-    );
+    assert!(MARKET.open_interest().all(|row| row.open_interest > 0.0));
 }
 
 #[test]

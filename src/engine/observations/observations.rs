@@ -441,10 +441,12 @@ impl Observations {
             received_at: Some(self.ring.received_at(place)),
             group_id: self.group(place).map(str::to_owned),
         });
-        let bars = self
-            .coins
-            .iter()
-            .flat_map(|(coin, history)| history.observed().iter().map(|bar| bar.of_coin(coin.clone())));
+        let bars = self.coins.iter().flat_map(|(coin, history)| {
+            history
+                .observed()
+                .iter()
+                .map(|bar| bar.of_coin(coin.clone()))
+        });
         let readings = self
             .coins
             .iter()

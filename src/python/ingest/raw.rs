@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, Float64Array, Int64Array, RecordBatch, TimestampMillisecondArray,
-};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, TimestampMillisecondArray};
 use arrow_schema::{DataType, SchemaRef};
 use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;

@@ -153,10 +153,7 @@ fn observations(
 fn observations_of(
     mut world: Simulation,
     now: Option<Millis>,
-) -> (
-    Result<engine::Observations, engine::TableFault>,
-    Simulation,
-) {
+) -> (Result<engine::Observations, engine::TableFault>, Simulation) {
     let orders = std::mem::take(&mut world.orders);
     let made = engine::Observations::of_rows(orders, world.bars(), world.open_interest(), now);
     (made, world)
