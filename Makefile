@@ -26,7 +26,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page test lint lint-python clippy wheel bench licences scorecard soak fuzz pictures notebooks tools docs clean
+.PHONY: help demo page test test-rust test-python lint lint-python clippy wheel bench licences scorecard soak fuzz pictures notebooks tools docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,14 +39,20 @@ test: export OPENBLAS_NUM_THREADS = 1
 # Hundreds of processes import the package: what one of them has compiled, the others need not.
 test: export PYTHONDONTWRITEBYTECODE =
 
-# Clippy checks the library with its Python half; cargo repeats here what it had to say of the library without it. The tests
-# of Rust wait for a third of their time, so they run beside those of Python; what they print comes last.
+# The tests of Rust wait for a third of their time, so they run beside those of Python, and are
+# printed when they end.
 test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 	cargo test --locked --workspace --no-default-features --no-run
-	! cargo test --locked --workspace --no-default-features --no-run 2>&1 | grep '^warning' -A 9
-	cargo test --locked --workspace --no-default-features >target/tests-rust.txt 2>&1 & rust=$$!; \
-		$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder; python=$$?; \
-		wait $$rust; rust=$$?; cat target/tests-rust.txt; exit $$((rust | python))
+	$(MAKE) --no-print-directory --jobs 2 test-rust test-python
+
+# Cargo repeats what it had to say of the library without its Python half, which clippy checks with it.
+test-rust:
+	cargo test --locked --workspace --no-default-features >target/tests-rust.txt 2>&1; rust=$$?; \
+		cat target/tests-rust.txt; exit $$rust
+	! grep -A 9 '^warning' target/tests-rust.txt
+
+test-python:
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 page: $(STAMP)/page ## the page of web/ checked, tested, and compared with web/dist
 	cd web && npm run --silent check

@@ -1,15 +1,14 @@
 //! Answers queries of the API. Future instants and unknown names are refused, because an empty reply would look like a
 //! market without liquidations.
 
-use crate::contract::{BadQuery, Orders};
+use crate::contract::{BadQuery, Endpoint as _, Heatmap, Orders};
 use crate::engine::{self, EngineError, KnownPositions, View};
-use crate::market::cache::known_positions::WantedPositions;
-use crate::market::cache::recent::EstimateKey;
 use crate::market::market::Market;
 use crate::market::names::{is_exchange, is_well_known};
 use crate::market::query::market_query::{
     ExplainedReply, MarketQuery, QueryInputs, QueryNames, wanted,
 };
+use crate::market::recent::{EstimateKey, WantedPositions};
 use crate::market::refusal::{Refusal, RefusalCode};
 use crate::market::revision::{Dependency, wall_clock};
 use crate::market::source::view_source::{RequiredHistory, view_of};
@@ -52,8 +51,8 @@ impl Market {
         Ok(answered)
     }
 
-    /// The key of an estimate as of now in the cache; `None` for replies that are large or that depend on more than the
-    /// observations.
+    /// The key of an estimate as of now in the cache; `None` for heatmaps, which are large, and for replies that depend on
+    /// more than the observations.
     fn estimate_key<E: MarketQuery>(
         &self,
         question: &E,
@@ -63,7 +62,7 @@ impl Market {
             QueryInputs::Estimated(needed) if !needed.positions => {}
             _ => return None,
         }
-        if as_of.is_some() || E::ENTRY.large {
+        if as_of.is_some() || E::NAME == Heatmap::NAME {
             return None;
         }
         let state = self.state(&Dependency::Observations).ok()?;

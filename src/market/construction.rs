@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use crate::archive::Archive;
 use crate::engine::Observations;
-use crate::market::cache::known_positions::PositionCache;
-use crate::market::cache::recent::EstimateCache;
 use crate::market::collector_status::CollectorMonitor;
 use crate::market::map_recorder::MapRecorder;
 use crate::market::market::Market;
+use crate::market::recent::{EstimateCache, PositionCache};
 use crate::market::refusal::Refusal;
 use crate::market::revision::wall_clock;
 use crate::market::shared_refresh::SharedLook;

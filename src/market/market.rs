@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use crate::archive::{Archive, DamagedPart};
 use crate::market::blocking_pool::run_blocking;
-use crate::market::cache::known_positions::PositionCache;
-use crate::market::cache::recent::EstimateCache;
 use crate::market::collector_status::{CollectorMonitor, CollectorStatus};
 use crate::market::map_recorder::MapRecorder;
+use crate::market::recent::{EstimateCache, PositionCache};
 use crate::market::refusal::Refusal;
 use crate::market::revision::{Dependency, Revision, SourceState};
 use crate::market::shared_refresh::SharedLook;

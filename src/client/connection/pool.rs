@@ -18,7 +18,7 @@ use crate::client::connection::retry_quota::RetryQuota;
 use crate::net::Limiter;
 
 /// Maximum number of idle runtimes. Each has a connection and a few file descriptors.
-const MOST_IDLE: usize = 16;
+const MOST_IDLE: usize = 64;
 
 /// The state of a client between calls, one per process.
 #[derive(Debug, Default)]

@@ -5,11 +5,11 @@ use crate::engine::{
     self, EngineError, Estimate, EstimateBasis, Grouping, MapOptions, OrderFilter,
     TimelineQuestion, View,
 };
-use crate::market::cache::known_positions::WantedPositions;
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};
 use crate::market::query::recorded_map::{no_positions, recorded};
+use crate::market::recent::WantedPositions;
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{RequiredHistory, RequiredLedger};
 use crate::model::{

@@ -10,7 +10,7 @@ use crate::tables::amounts::AmountColumn;
 use crate::tables::reading::{BarColumns, ReadRows};
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
-use crate::tables::rules::pair_rules::{PairFault, PairRules, RowsByTime};
+use crate::tables::rules::pair_rules::{CellFault, PairRules, RowsByTime};
 use crate::tables::rules::spacings::Spacings;
 use crate::tables::rules::stated_volumes::{PriceRange, stated_volume};
 
@@ -52,7 +52,7 @@ impl Judge<'_> {
                 return None;
             }
             let place = places.get(row).copied().unwrap_or_default();
-            let mut fault = |(column, reason, shown): PairFault| {
+            let mut fault = |(column, reason, shown): CellFault| {
                 faults.push(RowFault::new(place, column, reason, shown));
             };
             let Some(contract) = by_code(&contracts, &bars.symbol, row) else {
@@ -159,7 +159,7 @@ impl Judge<'_> {
     }
 
     /// Checks the numbers and times of a bar, and returns its fault.
-    fn bar(&self, bars: &BarColumns, row: usize) -> Option<PairFault> {
+    fn bar(&self, bars: &BarColumns, row: usize) -> Option<CellFault> {
         let at = bars.timestamp.get(row).copied().unwrap_or_default();
         let Some(interval) = bars.interval.get(row).copied().flatten() else {
             let reason = "blank, and it cannot be inferred from the spacing of the bars";
@@ -276,7 +276,7 @@ fn series_of(bars: &BarColumns) -> RunMap<SeriesKey, BarSeries> {
 
 impl BarSeries {
     /// The fault of a bar of which the series is none of trades, or has another length.
-    fn fault(&self, bars: &BarColumns, row: usize) -> Option<PairFault> {
+    fn fault(&self, bars: &BarColumns, row: usize) -> Option<CellFault> {
         if self.near > self.far {
             let reason = "longer than the distance between the bars";
             let interval = bars.interval.get(row).copied().flatten();

@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use crate::archive::GivenOrders;
 use crate::model::{
     DecimalColumn, Labels, Settlement, contradicts_product, exchange_name, is_dollar,
-    may_be_inverse, product, published_size, quotient, stripped,
+    may_be_inverse, product, published_size, quotient,
 };
 use crate::tables::amount_unit::{AmountUnit, ContractSizes, Counted, UNSTATED_UNIT};
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
@@ -14,7 +14,7 @@ use crate::tables::row_fault::RowFault;
 use crate::tables::rules::bar_rules::per_coin;
 use crate::tables::rules::contracts::Resolved;
 use crate::tables::rules::judge::{Judge, Judged, by_code, contracts_of, listed_symbols};
-use crate::tables::rules::pair_rules::{PairFault, other_exchange};
+use crate::tables::rules::pair_rules::{CellFault, other_exchange};
 
 /// Maximum value of an order in USD. The sum of ten billion such orders fits a decimal.
 const MOST_USD: Decimal = Decimal::from_parts(2_808_348_672, 232_830_643, 0, false, 0);
@@ -48,7 +48,7 @@ struct StatedNumbers {
 
 impl StatedNumbers {
     /// The stated value in USD. A value in the quote currency is one if the currency counts as USD.
-    fn value(self, contract: &Resolved) -> Result<Option<Decimal>, PairFault> {
+    fn value(self, contract: &Resolved) -> Result<Option<Decimal>, CellFault> {
         let quote = self
             .quote_value
             .filter(|_| contract.foreign_quote().is_none());
@@ -161,7 +161,7 @@ impl Judge<'_> {
         row: usize,
         stated: StatedNumbers,
         (exchanges, contracts, natives, terms): Known<'_>,
-    ) -> Result<Option<Numbers>, PairFault> {
+    ) -> Result<Option<Numbers>, CellFault> {
         let at = orders.timestamp.get(row).copied().unwrap_or_default();
         if let Some((reason, shown)) = self.time(at) {
             return Err(("timestamp", reason.to_owned(), shown));
@@ -275,7 +275,7 @@ impl Judge<'_> {
 }
 
 /// The fault of a value that contradicts price and quantity.
-fn contradiction(column: &'static str, value: Decimal, price: Decimal, qty: Decimal) -> PairFault {
+fn contradiction(column: &'static str, value: Decimal, price: Decimal, qty: Decimal) -> CellFault {
     let reason = "not within 1 % of price × qty".to_owned();
     let shown = format!("{value} (price {price}, qty {qty})");
     (column, reason, shown)
@@ -290,7 +290,7 @@ fn sized(
     (exchange, contract): (&str, &Resolved),
     size: Decimal,
     (price, qty, worth): (Decimal, Decimal, Option<Decimal>),
-) -> Result<OrderTerms, PairFault> {
+) -> Result<OrderTerms, CellFault> {
     if size <= Decimal::ZERO {
         let reason = "not above 0".to_owned();
         return Err(("contract_size", reason, size.to_string()));
@@ -335,8 +335,8 @@ fn converted(
     qty: Decimal,
     stated: Option<Decimal>,
     terms: OrderTerms,
-    rate: impl Fn() -> Result<Decimal, PairFault>,
-) -> Result<Numbers, PairFault> {
+    rate: impl Fn() -> Result<Decimal, CellFault>,
+) -> Result<Numbers, CellFault> {
     let unfit = || {
         let reason = "price × qty does not fit a decimal".to_owned();
         ("value_usd", reason, format!("{price} × {qty}"))
@@ -368,13 +368,13 @@ fn converted(
         Ok(counted) => {
             // A stated value in another quote currency is not compared, so it needs no rate.
             let is_compared = stated.is_none() || terms.is_in_dollars;
-            let in_usd = |quote: Option<Decimal>| -> Result<Decimal, PairFault> {
+            let in_usd = |quote: Option<Decimal>| -> Result<Decimal, CellFault> {
                 if !is_compared {
                     return Ok(Decimal::ZERO);
                 }
                 let rate = rate()?;
                 let usd = quote.and_then(|quote| quote.checked_mul(rate));
-                Ok(stripped(usd.ok_or_else(unfit)?))
+                Ok(usd.ok_or_else(unfit)?.normalize())
             };
             let (coins, usd) = match counted {
                 Counted::Base(size) => {

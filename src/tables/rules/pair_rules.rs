@@ -9,13 +9,13 @@ use crate::tables::rules::contract_book::ContractBook;
 use crate::tables::rules::contracts::Resolved;
 
 /// A fault without its row: column, reason and value.
-pub(super) type PairFault = (&'static str, String, String);
+pub(super) type CellFault = (&'static str, String, String);
 
 /// What the rules say about all rows of an exchange and symbol. Each rule is applied at the first row that needs it.
 #[derive(Debug, Default)]
 pub(super) struct PairRules {
-    names: Option<Option<PairFault>>,
-    contract: Option<Option<PairFault>>,
+    names: Option<Option<CellFault>>,
+    contract: Option<Option<CellFault>>,
     /// How amounts become coins.
     pub(super) counted: Option<Result<Counted, &'static str>>,
 }
@@ -26,7 +26,7 @@ impl PairRules {
         &mut self,
         contract: &Resolved,
         unknown: Option<&Option<String>>,
-    ) -> Option<PairFault> {
+    ) -> Option<CellFault> {
         let names = self.names.get_or_insert_with(|| {
             let unknown = unknown.cloned().flatten();
             let unknown = unknown.map(|shown| ("exchange", UNKNOWN_EXCHANGE.to_owned(), shown));
@@ -43,7 +43,7 @@ impl PairRules {
         exchange: &str,
         book: &mut ContractBook,
         [table, rows]: [&str; 2],
-    ) -> Option<PairFault> {
+    ) -> Option<CellFault> {
         let refused = self.contract.get_or_insert_with(|| {
             if let Some(named) = contract.other_exchange(exchange) {
                 return Some(other_exchange(contract, named));
@@ -56,13 +56,13 @@ impl PairRules {
 }
 
 /// The fault of a row of which the symbol names another exchange than the column.
-pub(super) fn other_exchange(contract: &Resolved, named: &str) -> PairFault {
+pub(super) fn other_exchange(contract: &Resolved, named: &str) -> CellFault {
     let reason = "names another exchange than the column exchange".to_owned();
     ("symbol", reason, format!("{} ({named})", contract.spelled))
 }
 
 /// The fault of a row that names a second contract of a coin.
-pub(super) fn another_contract(table: &str, contract: &Resolved, other: &str) -> PairFault {
+pub(super) fn another_contract(table: &str, contract: &Resolved, other: &str) -> CellFault {
     let reason = format!(
         "names another contract than the other {table} of this coin and exchange; use one contract"
     );
