@@ -11,7 +11,7 @@ const END: Millis = Millis(1_781_136_000_000);
 
 static HISTORIES: LazyLock<Vec<CoinSimulation>> =
     LazyLock::new(|| live(Habits::default(), 7, END, 0, &|| true));
-static MARKET: LazyLock<Simulation> = LazyLock::new(|| observed(&HISTORIES, NOW));
+static MARKET: LazyLock<Simulation> = LazyLock::new(|| simulate(7, NOW));
 
 /// Bars of a coin: 28 days of five minutes and two days of one minute.
 const SHOWN: usize = 28 * 288 + 2 * 1440;
@@ -166,7 +166,7 @@ fn an_order_is_filled_inside_its_bar_and_worth_price_times_quantity() {
         assert_eq!(row.coin.as_deref(), Some(coin.as_str()));
         let all = &BARS_BY_COIN[coin.as_str()];
         let place = all.partition_point(|bar| bar.timestamp < order.timestamp);
-        let bar = all[place - 1];
+        let bar = &all[place - 1];
         let close = bar.timestamp.on(bar.interval.unwrap());
         assert!(bar.timestamp < order.timestamp && order.timestamp < close);
         let price = nearest_f64(order.price / Decimal::from(scale));

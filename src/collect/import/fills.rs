@@ -25,7 +25,7 @@ pub(super) fn skipped_fills(found: &[(String, InputCells)], rows: usize) -> Vec<
         .filter(|row| {
             let is_none = liquidated.is_some_and(|cells| match cells {
                 InputCells::Arrow(array) => boolean(array, *row) != Some(true),
-                cells => text(cells.at(*row)) != "true",
+                cells @ InputCells::Source(_) => text(cells.at(*row)) != "true",
             });
             is_none || direction.is_some_and(|cells| text(cells.at(*row)) == DELEVERAGED)
         })

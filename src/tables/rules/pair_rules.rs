@@ -14,8 +14,8 @@ pub(super) type CellFault = (&'static str, String, String);
 /// What the rules say about all rows of an exchange and symbol. Each rule is applied at the first row that needs it.
 #[derive(Debug, Default)]
 pub(super) struct PairRules {
-    names: Option<Option<CellFault>>,
-    contract: Option<Option<CellFault>>,
+    names: Option<Result<(), CellFault>>,
+    contract: Option<Result<(), CellFault>>,
     /// How amounts become coins.
     pub(super) counted: Option<Result<Counted, &'static str>>,
 }
@@ -31,9 +31,9 @@ impl PairRules {
             let unknown = unknown.cloned().flatten();
             let unknown = unknown.map(|shown| ("exchange", UNKNOWN_EXCHANGE.to_owned(), shown));
             let refused = || Some(("symbol", contract.no_series()?, contract.spelled.clone()));
-            unknown.or_else(refused)
+            unknown.or_else(refused).map_or(Ok(()), Err)
         });
-        names.clone()
+        names.clone().err()
     }
 
     /// Why the rows of a table are refused: the symbol names another exchange, or another contract than earlier rows.
@@ -46,12 +46,12 @@ impl PairRules {
     ) -> Option<CellFault> {
         let refused = self.contract.get_or_insert_with(|| {
             if let Some(named) = contract.other_exchange(exchange) {
-                return Some(other_exchange(contract, named));
+                return Err(other_exchange(contract, named));
             }
-            let other = book.admit(table, exchange, contract).err()?;
-            Some(another_contract(rows, contract, &other))
+            let admitted = book.admit(table, exchange, contract);
+            admitted.map_err(|other| another_contract(rows, contract, &other))
         });
-        refused.clone()
+        refused.clone().err()
     }
 }
 

@@ -296,10 +296,14 @@ def test_a_live_demo_begins_as_the_demo_and_goes_on_from_there(begun):
         assert market.bars("SOL") == begun.bars("SOL")
         assert market.true_positions("BTC") == begun.true_positions("BTC")
         assert (market.heatmap("BTC", "24h").matrix == begun.heatmap("BTC", "24h").matrix).all()
+        levels = market.levels("BTC")
+        assert market.levels("BTC") == levels == begun.levels("BTC")
         with market.stream_orders() as stream:
             market._source.core.advance(now + 3 * 3_600_000)
             arrived = [next(stream) for _ in range(len(list(market.iter_orders())) - len(before))]
         assert arrived
+        # An answer that was computed before new rows is not given again.
+        assert market.levels("BTC") == market.levels("BTC", as_of=market.now) != levels
         assert [row["timestamp"] for row in arrived] == sorted(row["timestamp"] for row in arrived)
         assert all(now < row["timestamp"] <= now + 3 * 3_600_000 for row in arrived)
         assert market.orders(limit=1).meta["simulated"] is True
