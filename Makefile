@@ -5,7 +5,7 @@ PYTHON ?= python3
 
 BIN   := .venv/bin
 STAMP := .venv/.stamp
-PIP   := $(BIN)/python -m pip install --disable-pip-version-check --quiet
+PIP   := $(BIN)/python -m pip install --disable-pip-version-check --no-compile --quiet
 RUST  := $(shell find src crates -name '*.rs' 2>/dev/null) Cargo.toml crates/pure/Cargo.toml Cargo.lock
 
 # The extension is built for release where it is measured; the demo, the checks and the tests take any.

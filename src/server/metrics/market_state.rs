@@ -47,10 +47,6 @@ type Read = (Instant, Arc<MarketState>);
 pub(crate) struct LastState(Arc<Mutex<Option<Read>>>);
 
 impl MarketState {
-    #[expect(
-        clippy::redundant_closure_for_method_calls,
-        reason = "the paths of the methods would need the module `archive`, which the server may not use"
-    )]
     fn of(market: &Market) -> Self {
         let changes = market.changes_of_damage();
         let readable = market.state(&Dependency::Record).is_ok();
