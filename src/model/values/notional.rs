@@ -49,6 +49,7 @@ pub fn is_worth_its_product(exchange: &str, pair: &str) -> bool {
 /// assert!(is_contradicted("42000", "0.5", "22000"));
 /// assert!(!is_contradicted("42000", "0.5", "20950"));
 /// assert!(!is_contradicted("0.5", "3.01", "2"));
+/// assert_eq!(is_contradicted("0.5", "0.5", "0.0"), is_contradicted("0.5", "0.5", "0"));
 /// ```
 #[must_use]
 pub fn contradicts_product(price: Decimal, qty: Decimal, value_usd: Decimal) -> bool {
@@ -58,7 +59,8 @@ pub fn contradicts_product(price: Decimal, qty: Decimal, value_usd: Decimal) -> 
     if apart <= APART * value.max(worth) {
         return false;
     }
-    let digit = |number: Decimal| nearest_f64(Decimal::new(1, number.scale()));
+    // A table of doubles has no zeros at the end, so those of a text do not count either.
+    let digit = |number: Decimal| nearest_f64(Decimal::new(1, number.normalize().scale()));
     let rounded = digit(price) * many + digit(qty) * one + digit(value_usd);
     apart > rounded.min(ROUNDED)
 }
