@@ -64,19 +64,28 @@ pub struct ObservedBar<S = String> {
 
 crate::model::record! {
     impl ObservedBar {
+        /// Coin symbol.
         symbol: String = symbol,
+        /// Time of the open.
         timestamp: Millis = timestamp,
+        /// Close time, from which on the bar is known; open time plus interval if absent.
         closes_at: Option<Millis> = closes_at,
+        /// First price.
         #[unit("quote currency")]
         open: f64 = open,
+        /// Highest price.
         #[unit("quote currency")]
         high: f64 = high,
+        /// Lowest price.
         #[unit("quote currency")]
         low: f64 = low,
+        /// Last price.
         #[unit("quote currency")]
         close: f64 = close,
+        /// Traded volume in base units.
         #[unit("base units")]
         volume: f64 = volume,
+        /// Length in milliseconds; inferred from the spacing of the coin's bars if absent.
         #[unit("ms")]
         interval: Option<i64> = interval,
     }
@@ -107,9 +116,13 @@ pub struct ObservedOpenInterest<S = String> {
 
 crate::model::record! {
     impl ObservedOpenInterest {
+        /// Coin symbol.
         symbol: String = symbol,
+        /// Exchange of the reading; absent if the reading is a total.
         exchange: Option<String> = exchange,
+        /// Time of the reading.
         timestamp: Millis = timestamp,
+        /// Open interest in base units, one side.
         #[unit("base units")]
         open_interest: f64 = open_interest,
     }

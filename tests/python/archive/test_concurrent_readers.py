@@ -70,6 +70,9 @@ def test_readers_answer_while_the_writer_is_stopped_at_any_point(tmp_path):
     try:
         known = committed(writer)
         readers = [begin(READER, folder) for _ in range(READERS)]
+        for reader in readers:
+            print("once more", file=reader.stdin, flush=True)
+        assert all(reader.stdout.readline() for reader in readers)
         for point in range(POINTS):
             known = max(known, *(committed(writer) for _ in range(5)))
             time.sleep(chance.uniform(0, 0.05))
