@@ -364,9 +364,9 @@ class LiquidationMap(Grid, LiquidationMapMembers):
         -------
         xarray.Dataset
             A copy with the dimensions ``bin`` and ``leverage``, the variables ``tiers`` (bin, leverage), ``total``
-            (bin) and for a blended map ``exact_share`` (bin), the coordinates ``price`` and ``side`` (LONG or SHORT) along ``bin`` and ``time`` (one value, the
-            time of the last input, stored as in :meth:`Heatmap.to_xarray`), the attributes of
-            :meth:`Heatmap.to_xarray` except ``model``, and ``bin_width``.
+            (bin) and for a blended map ``exact_share`` (bin), the coordinates ``price`` and ``side`` (LONG or SHORT)
+            along ``bin`` and ``time`` (one value, the time of the last input, stored as in :meth:`Heatmap.to_xarray`),
+            the attributes of :meth:`Heatmap.to_xarray` except ``model``, and ``bin_width``.
 
         Examples
         --------
