@@ -47,7 +47,7 @@ test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 
 # Cargo repeats what it had to say of the library without its Python half, which clippy checks with it.
 test-rust:
-	env --unset MAKEFLAGS cargo test --locked --workspace --no-default-features >target/tests-rust.txt 2>&1; rust=$$?; \
+	env --unset MAKEFLAGS --unset MFLAGS cargo test --locked --workspace --no-default-features >target/tests-rust.txt 2>&1; rust=$$?; \
 		cat target/tests-rust.txt; exit $$rust
 	! grep -A 9 '^warning' target/tests-rust.txt
 
