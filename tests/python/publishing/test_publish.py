@@ -90,7 +90,10 @@ def test_a_reader_of_a_failed_publication_has_the_one_before_and_the_next_sends_
     assert publish(PAGE, archive) == 0
     index = index_of(s3)
     old, new = ({one["file"] for one in some["answers"].values()} for some in (before, index))
-    assert {path for path in s3.of("PUT") if "/data/" in path} == {f"/kept/page/{file}" for file in new - there}
+    # What was under way when another file failed may be there by now, and is not sent again.
+    sent = {path for path in s3.of("PUT") if "/data/" in path}
+    assert sent
+    assert sent <= {f"/kept/page/{file}" for file in new - there}
     assert index["closed"] > before["closed"]
     assert old < there
     assert old & new
