@@ -39,8 +39,7 @@ test: export OPENBLAS_NUM_THREADS = 1
 # Hundreds of processes import the package: what one of them has compiled, the others need not.
 test: export PYTHONDONTWRITEBYTECODE =
 
-# The tests of Rust wait for a third of their time, so they run beside those of Python, and are
-# printed when they end.
+# The tests of Rust wait for a third of their time, so they run beside those of Python, and are printed when they end.
 test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 	cargo test --locked --workspace --no-default-features --no-run
 	$(MAKE) --no-print-directory --jobs 2 test-rust test-python
