@@ -25,10 +25,10 @@ const BANDS: usize = ENDS.len() + 1;
 const NEAR: usize = 6;
 
 /// Number of accounts above which tiers are fitted.
-const MANY: usize = 100;
+const MANY: usize = 30;
 
 /// Number of accounts that the prior counts as.
-const PRIOR: f64 = 30.0;
+const PRIOR: f64 = 10.0;
 
 /// Steps of the fit of tiers.
 const STEPS: usize = 100;

@@ -2,9 +2,12 @@
 
 import dataclasses
 import json
+import os
 import urllib.request
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import samples
 
@@ -225,7 +228,7 @@ def test_the_remainder_is_fitted_to_the_known_positions(tmp_path, true):
     known = true.sample(frac=0.5, random_state=1)
     rest = true.drop(known.index)
     liqdata.ingest(tmp_path / "many", **tables(), positions=rows(known, samples.simulated().now), exchange="okx")
-    few = known.iloc[:60]
+    few = known.iloc[:30]
     liqdata.ingest(tmp_path / "few", **tables(), positions=rows(few, samples.simulated().now), exchange="okx")
     with liqdata.open(tmp_path / "many") as market:
         map = market.liqmap("BTC", "all", view="blended", span="all")
@@ -250,8 +253,58 @@ def test_the_remainder_is_fitted_to_the_known_positions(tmp_path, true):
         model = qty[mine & (abs(prices / plain.current_price - 1) <= 0.1)].sum() / interest
         seen = few[few["side"] == ("LONG", "SHORT")[side]]
         near = seen[abs(seen["liquidation_price"] / plain.current_price - 1) <= 0.1]
-        wanted = 1 + 60 / 90 * (near["qty"].sum() / seen["qty"].sum() / model - 1)
+        wanted = 1 + 30 / 40 * (near["qty"].sum() / seen["qty"].sum() / model - 1)
         assert explain["measured"]["okx"]["scale"][side] == pytest.approx(wanted, rel=0.01)
+
+
+@pytest.mark.skipif("LIQDATA_REAL_DATA" not in os.environ, reason="LIQDATA_REAL_DATA is not set")
+def test_the_remainder_is_like_recorded_positions_of_accounts_that_are_not_known(tmp_path):
+    folder = Path(os.environ["LIQDATA_REAL_DATA"]) / "market"
+    seen = pd.read_csv(folder / "hl_positions_btc_eth_sol_20260204_20260222.csv.gz").query("coin == 'SOL'")
+    seen["t"] = pd.to_datetime(seen["t"], utc=True, format="ISO8601")
+    accounts = seen["account"].drop_duplicates()
+    known = seen[seen["account"].isin(accounts.sample(frac=0.5, random_state=1))]
+    snapshots = {"timestamp": known["t"], "coin": "SOL", "account": known["account"].astype(str), "seen_share": 0.1}
+    snapshots |= {"side": known["side"].str.upper(), "qty": known["size"], "value_usd": known["value"]}
+    snapshots |= {name: known[name] for name in ("leverage", "liquidation_price")}
+    tables = (
+        pd.read_parquet(folder / f"unlicense_hourly_{name}.parquet")
+        for name in ("candles_multi_venue", "open_interest")
+    )
+    tables = (table.set_index("timestamp").sort_index()["2025-12-20":"2026-02-23"].reset_index() for table in tables)
+    bars, interest = (table.query("coin == 'SOL'") for table in tables)
+    bars = bars.query("venue == 'binance'").rename(
+        columns={"coin": "symbol", "o": "open", "h": "high", "l": "low", "c": "close", "v": "volume"}
+    )
+    interest = interest.query("venue == 'hyperliquid'").rename(
+        columns={"coin": "symbol", "oi_usd": "open_interest_usd"}
+    )
+    liqdata.ingest(
+        tmp_path / "archive",
+        bars=bars[["symbol", "timestamp", "open", "high", "low", "close", "volume"]],
+        open_interest=interest[["symbol", "timestamp", "open_interest_usd"]],
+        positions=pd.DataFrame(snapshots).reset_index(drop=True),
+        exchange="hyperliquid",
+    )
+    ends = np.array([0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5])
+    edges = np.concatenate([[-1], -ends[::-1], [0], ends, [np.inf]])
+    rest = seen[~seen["account"].isin(set(known["account"])) & seen["liquidation_price"].notna()]
+    sums = np.zeros((3, len(edges) - 1))
+    with liqdata.open(tmp_path / "archive") as market:
+        for at in sorted(seen["t"].unique())[::8]:
+            by = pd.Timestamp(at) + pd.Timedelta(minutes=1)
+            blended, plain = (
+                market.liqmap("SOL", "7d", view=view, model=2, opened="ever", span="all", as_of=by)
+                for view in ("blended", "modelled")
+            )
+            held = rest[rest["t"] == at]
+            remainder = blended.total * (1 - np.nan_to_num(blended.exact_share))
+            amounts = [(blended.prices, remainder), (plain.prices, plain.total)]
+            amounts.append((held["liquidation_price"], held["value"]))
+            sums += [np.histogram(at / plain.current_price - 1, edges, weights=usd)[0] for at, usd in amounts]
+    blended, plain, true = (sum / sum.sum() for sum in sums)
+    assert np.minimum(blended, true).sum() > 0.75
+    assert np.minimum(plain, true).sum() < 0.5
 
 
 def test_what_the_price_has_passed_since_a_snapshot_is_closed(tmp_path, true):

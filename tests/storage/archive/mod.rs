@@ -34,7 +34,7 @@ mod reading;
 mod relisting;
 mod retention;
 mod rolling;
-mod rows;
+pub(crate) mod rows;
 mod sources;
 mod tables;
 mod undo;

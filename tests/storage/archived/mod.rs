@@ -13,6 +13,7 @@
 mod as_of;
 mod damage;
 mod growing;
+mod known_positions;
 mod ledgers;
 mod maps;
 mod same;
