@@ -65,8 +65,10 @@ lint: ## every check, of Rust and Python at the same time
 	$(BIN)/python -m mypy.stubtest liqdata._core
 	$(BIN)/python tests/lint/replies.py
 
+# Where clippy is the compiler, a build is the check: that of the tests here, and that of the extension after it.
 clippy:
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(if $(RUSTC_WORKSPACE_WRAPPER),cargo test --locked --workspace --no-default-features --no-run,cargo clippy \
+		--locked --workspace --all-targets -- -D warnings)
 
 lint-python: $(STAMP)/test $(STAMP)/lint
 	$(BIN)/ruff check
