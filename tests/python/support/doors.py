@@ -181,6 +181,7 @@ CLASSES = {
     "number": ("exact decimal",),
     "side": ("not a side", "not LONG or SHORT", "its side is BUY or SELL"),
     "trades": ("although the bar counts trades",),
+    "no trades": ("is 0 in all bars although prices move",),
     "length": ("not a bar length", "not a length", "spacing"),
 }
 
