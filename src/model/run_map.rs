@@ -1,8 +1,12 @@
 //! A map for rows of which many in a row have the same key.
 
 use std::borrow::Borrow;
-use std::collections::HashMap;
 use std::hash::Hash;
+
+use foldhash::quality::SeedableRandomState;
+use indexmap::IndexMap;
+
+use crate::model::text::hashing::seeded;
 
 /// Values by key. The value of the last key is found without hashing.
 ///
@@ -19,17 +23,16 @@ use std::hash::Hash;
 /// ```
 #[derive(Clone, Debug)]
 pub struct RunMap<K, V> {
-    last: Option<K>,
-    value: V,
-    others: HashMap<K, V>,
+    /// Place of the last key.
+    last: usize,
+    values: IndexMap<K, V, SeedableRandomState>,
 }
 
-impl<K, V: Default> Default for RunMap<K, V> {
+impl<K, V> Default for RunMap<K, V> {
     fn default() -> Self {
         Self {
-            last: None,
-            value: V::default(),
-            others: HashMap::new(),
+            last: 0,
+            values: IndexMap::with_hasher(seeded()),
         }
     }
 }
@@ -37,36 +40,33 @@ impl<K, V: Default> Default for RunMap<K, V> {
 impl<K: Eq + Hash, V: Default> RunMap<K, V> {
     /// The value of `key`; a new key has the default value.
     #[inline]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the place is one of the map, which never shrinks"
+    )]
     pub fn at<Q>(&mut self, key: &Q) -> &mut V
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ToOwned<Owned = K> + ?Sized,
     {
-        if !matches!(&self.last, Some(last) if last.borrow() == key) {
-            self.change(key);
+        let last = self.values.get_index(self.last);
+        if !last.is_some_and(|(last, _)| last.borrow() == key) {
+            self.last = self.place(key);
         }
-        &mut self.value
+        &mut self.values[self.last]
     }
 
-    fn change<Q>(&mut self, key: &Q)
+    fn place<Q>(&mut self, key: &Q) -> usize
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ToOwned<Owned = K> + ?Sized,
     {
-        let (key, value) = self
-            .others
-            .remove_entry(key)
-            .unwrap_or_else(|| (key.to_owned(), V::default()));
-        let value = std::mem::replace(&mut self.value, value);
-        if let Some(last) = self.last.replace(key) {
-            self.others.insert(last, value);
-        }
+        let place = self.values.get_index_of(key);
+        place.unwrap_or_else(|| self.values.insert_full(key.to_owned(), V::default()).0)
     }
 
-    /// All keys with their values.
-    pub fn into_map(self) -> HashMap<K, V> {
-        let mut map = self.others;
-        map.extend(self.last.map(|last| (last, self.value)));
-        map
+    /// All keys with their values, in the order in which they came.
+    pub fn into_map(self) -> IndexMap<K, V, SeedableRandomState> {
+        self.values
     }
 }
