@@ -214,8 +214,11 @@ def is_meant(table, name, faults):
     # The format of a file is detected: BUY or SELL in its first order refuses the file and names the format.
     if table.kind == "orders" and name not in FILES and str(table.columns["side"][0]).upper() in {"BUY", "SELL"}:
         return True
-    # A market counts bars and readings without an exchange for the coin as a whole.
-    return name == "Market" and table.kind != "orders" and ("exchange", "missing") in faults
+    if name != "Market" or table.kind == "orders":
+        return False
+    # A market counts bars and readings without an exchange for the coin as a whole. Of bars with an inferred length, it
+    # refuses those that overlap, and an archive those that do not open at a multiple of it.
+    return not {("exchange", "missing"), ("bars", "timestamp cannot be stored exactly")}.isdisjoint(faults)
 
 
 BAR = {"exchange": "bybit", "timestamp": 1_704_153_600_000, "interval": "1m"}
