@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 
+import made_once
 import notebooks
 import pytest
 
@@ -67,6 +68,15 @@ PROGRESS = """
 """
 
 
+# The usual simulated market is made once in a kernel, as in the processes of the tests.
+HOLD = f"import runpy\nrunpy.run_path({made_once.__file__!r})['hold']()"
+
+
+def own_cell(source):
+    """A cell of the test's own between those of notebooks."""
+    return {"cell_type": "code", "metadata": {}, "source": source, "execution_count": None, "outputs": []}
+
+
 def executed(cells, folder):
     """What the cells of a notebook put out, each run by the kernel after the one before."""
     done = subprocess.run(
@@ -100,12 +110,34 @@ def test_a_progress_bar_needs_no_widgets_and_no_warnings(tmp_path):
     assert "250/250" in said
 
 
+@pytest.fixture(scope="module")
+def executed_notebooks(tmp_path_factory):
+    """Each notebook as it ran, by its script.
+
+    One kernel runs all of them, for its start and imports take longer than most. Each begins in a folder of its own,
+    without the names of those before.
+    """
+    whole = notebooks.bare(notebooks.SCRIPTS[0]) | {"cells": [own_cell(HOLD)]}
+    for script in notebooks.SCRIPTS:
+        fresh = own_cell(f"%cd -q {tmp_path_factory.mktemp(script.stem)}\n%reset -f")
+        whole["cells"] += [fresh, *notebooks.bare(script)["cells"]]
+    for place, cell in enumerate(whole["cells"]):
+        cell["id"] = f"cell-{place}"
+    cells = iter(notebooks.run(whole, tmp_path_factory.mktemp("kernel"))["cells"])
+    assert next(cells)["outputs"] == []
+    found = {}
+    for script in notebooks.SCRIPTS:
+        assert next(cells)["outputs"] == []
+        found[script] = {"cells": [next(cells) for _ in notebooks.cells(script)]}
+    return found
+
+
 @pytest.mark.parametrize("script", notebooks.SCRIPTS, ids=lambda script: script.stem)
-def test_a_notebook_has_its_recorded_output(script, tmp_path):
+def test_a_notebook_has_its_recorded_output(script, executed_notebooks):
     stored = notebooks.stored(script)
     assert notebooks.sources(stored) == notebooks.cells(script), "make notebooks"
     assert script.with_suffix(".ipynb").stat().st_size < LARGEST
-    shown = notebooks.shown(notebooks.executed(script, tmp_path))
+    shown = notebooks.shown(executed_notebooks[script])
     assert shown == notebooks.shown(stored), "make notebooks"
     assert not [text for text, _ in shown if "stderr: " in text]
 
