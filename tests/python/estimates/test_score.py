@@ -754,9 +754,12 @@ def test_a_term_that_was_not_seen_yet_has_a_finite_prior():
 # --- elsewhere
 
 
-def test_a_dask_cluster_gives_the_same_scores(known):
+def test_a_dask_cluster_gives_the_same_scores():
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    table, seen, crossed, _, usd = known
+    table = bars(25)
+    seen = moves(table)
+    crossed = lumpy(seen)
+    usd = drawn(0.3 * crossed + 2e4, 5)
     maps = {"map": Swept("", seen.opens, crossed)}
     alone = liqdata.score(maps, totals(seen.opens, usd), bars=table)
     with (

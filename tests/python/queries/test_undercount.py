@@ -3,6 +3,7 @@
 import os
 import random
 from decimal import Decimal
+from functools import cache
 
 import pytest
 import samples
@@ -17,6 +18,7 @@ PAIRS = ("BTCUSDT", "ETHUSDT", "SOLUSDT", "XRPUSDT", "DOGEUSDT", "ADAUSDT")
 TAPES = ("bybit", "gate", "kraken")
 
 
+@cache
 def lived(seed):
     """A day of four exchanges with the same habits: bursts, busier in some hours, in which orders share seconds."""
     chance = random.Random(seed)
