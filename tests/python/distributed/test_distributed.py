@@ -1,6 +1,7 @@
-"""Maps and scores of an archive on a real Dask cluster of two processes equal those of this process."""
+"""Maps, scores and clients on a real Dask cluster of two processes equal those of this process."""
 
 import json
+import os
 from datetime import datetime
 from pathlib import Path
 
@@ -193,3 +194,17 @@ def test_workers_read_the_archive_from_a_bucket(s3, folder, client, scored_here,
     assert {coin: repr(card.tables) for coin, card in cards.items()} == {
         coin: repr(card.tables) for coin, card in scored_here.items()
     }
+
+
+def test_workers_use_a_pickled_client(server, cluster, client):
+    def ask(client, place):
+        return os.getpid(), client.overview(), client.coins(limit=1 + place % 8)
+
+    with liqdata.Client(server.url) as asking:
+        workers = list(cluster.scheduler.workers)
+        each = [client.map(ask, [asking] * 40, range(40), pure=False, workers=[one]) for one in workers]
+        answers = [answer for asked in each for answer in client.gather(asked)]
+        assert len({worker for worker, *_ in answers} - {os.getpid()}) == 2
+        wanted = asking.overview()
+        assert all(answer == wanted for _, answer, _ in answers)
+        assert all(rows == asking.coins(limit=1 + place % 8) for place, (*_, rows) in enumerate(answers))

@@ -19,8 +19,8 @@ WAYS = {
     "market of arrow": "liqdata.Market(orders=arrow)",
     "decode": 'feeds.decode("bybit", frames)',
     "columns of decoded": "fresh.columns",
-    **({"demo": "liqdata.demo(seed=5)"} if SOAK else {}),  # a live one simulates as much before it lives
-    "live demo": "liqdata.demo(seed=5, live=True)",
+    "demo": "liqdata.demo(seed=5)",
+    **({"live demo": "liqdata.demo(seed=5, live=True)"} if SOAK else {}),  # the same simulation, and more of it
     "truth": "liqdata.score_truth(market)",
     "replay": "liqdata.replay(folder)",
     "ingest of arrow": "liqdata.ingest(new(), orders=arrow)",
