@@ -62,6 +62,7 @@ def cluster(store, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**buckets.KEYS, "AWS_ENDPOINT_URL": store.address, "XDG_CACHE_HOME": str(cache)}.items():
             patch.setenv(name, value)
+        patch.setenv("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")  # or it samples its threads all the time
         with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
             yield cluster
 

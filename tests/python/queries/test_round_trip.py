@@ -271,7 +271,7 @@ def every_order(market):
     return rows
 
 
-@pytest.mark.parametrize("options", [{"page_size": 211}, {"max_rows": 10**9}], ids=str)
+@pytest.mark.parametrize("options", [{"page_size": 777}, {"max_rows": 10**9}], ids=str)
 def test_a_walk_gives_every_order_once(server, connect, every_order, options):
     assert connect(server).iter_orders(**options) == every_order
 
