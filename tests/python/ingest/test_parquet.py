@@ -330,20 +330,20 @@ def test_rows_that_are_refused_alone_are_named_by_their_place_in_the_file(tmp_pa
 
 def test_an_interrupted_file_covers_no_day_that_was_not_read(tmp_path, folder):
     """Days in no order: what is stored until an interrupt covers no time in which a day of the file is missing."""
-    days = [orders(150_000, start=START + day * DAY, apart=500) for day in (10, 3, 5)]
+    days = [orders(100_000, start=START + day * DAY, apart=750) for day in (10, 3, 5)]
     file = tmp_path / "orders.parquet"
     parquet.write_table(pyarrow.concat_tables(days), file)
 
     def enough(done, _):
-        if done > 400_000:
+        if done > 270_000:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         liqdata.ingest(folder, file, progress=enough)
     assert covered(folder) == []
     done = liqdata.ingest(folder, file)
-    assert 250_000 <= done.repeated < 450_000
-    assert done.new + done.repeated == 450_000
+    assert 150_000 <= done.repeated < 300_000
+    assert done.new + done.repeated == 300_000
     assert {(start // DAY, end // DAY) for _, start, end in covered(folder)} == {(START // DAY + 3, START // DAY + 10)}
 
 
