@@ -16,12 +16,12 @@ class Made(WeakValueDictionary):
     """What ``liqdata.demo`` has made, as the package keeps it; and the first of each usual market for good."""
 
     def __init__(self, known):
-        self.kept = {}
+        self.first = {}
         super().__init__(known)
 
     def __setitem__(self, key, core):
         if key in USUAL:
-            core = self.kept.setdefault(key, core)
+            core = self.first.setdefault(key, core)
         super().__setitem__(key, core)
 
 
