@@ -339,7 +339,7 @@ from liqdata.cli import main
 
 path = sys.argv[1]
 os.environ["SSL_CERT_FILE"] = path
-market = liqdata.demo()
+market = liqdata.Market()
 for opening in (
     lambda: liqdata.collect("archive", settings=path),
     lambda: liqdata.serve(market, port=0, token=pathlib.Path(path)),

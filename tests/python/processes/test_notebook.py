@@ -54,8 +54,7 @@ RUN = """
     notebook = nbformat.v4.new_notebook(cells=cells)
     NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
     for cell in notebook.cells:
-        for output in cell.outputs:
-            print(json.dumps(output))
+        print(json.dumps(cell.outputs))
 """
 
 
@@ -78,7 +77,7 @@ def own_cell(source):
 
 
 def executed(cells, folder):
-    """What the cells of a notebook put out, each run by the kernel after the one before."""
+    """What each cell of a notebook puts out, run by the kernel after the one before."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(RUN)],
         input=json.dumps([textwrap.dedent(cell).strip() for cell in cells]),
@@ -93,8 +92,15 @@ def executed(cells, folder):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_notebook_uses_both_clients(server, tmp_path):
-    outputs = executed([cell.replace("URL", repr(server.url)) for cell in CELLS], tmp_path)
+@pytest.fixture(scope="module")
+def put_out(server, tmp_path_factory):
+    """What each of the cells above puts out, in one kernel."""
+    cells = [cell.replace("URL", repr(server.url)) for cell in (*CELLS, PROGRESS)]
+    return executed(cells, tmp_path_factory.mktemp("cells"))
+
+
+def test_a_notebook_uses_both_clients(put_out):
+    outputs = [output for cell in put_out[: len(CELLS)] for output in cell]
     assert outputs[-1]["text"] == "to the end\n"
     shown = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
     assert len(shown) == 2  # totals and rows
@@ -102,8 +108,8 @@ def test_a_notebook_uses_both_clients(server, tmp_path):
     assert not [output for output in outputs if output.get("name") == "stderr"]
 
 
-def test_a_progress_bar_needs_no_widgets_and_no_warnings(tmp_path):
-    outputs = executed([PROGRESS], tmp_path)
+def test_a_progress_bar_needs_no_widgets_and_no_warnings(put_out):
+    outputs = put_out[-1]
     assert "".join(output["text"] for output in outputs if output.get("name") == "stdout") == "250\n"
     said = "".join(output["text"] for output in outputs if output.get("name") == "stderr")
     assert "Warning" not in said
