@@ -42,7 +42,7 @@ table.tail(4)
 # again from only the rows that were known by then.
 
 # %%
-print(liqdata.check_lookahead(study, market, hours[-48:], sample=4))
+print(liqdata.check_lookahead(study, market, hours[-48:], sample=2))
 
 # %% [markdown]
 # ## Event study

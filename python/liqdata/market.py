@@ -742,12 +742,11 @@ def demo(
     Examples
     --------
     >>> import liqdata
-    >>> market = liqdata.demo(seed=7)
+    >>> market = liqdata.demo()
     >>> market.simulated, "BTC" in market.symbols
     (True, True)
-    >>> with liqdata.demo(live=True, speed=3600) as live, live.stream_orders("BTC") as stream:
-    ...     next(stream)["symbol"].startswith("BTC")
-    True
+
+    :meth:`Market.stream_orders` follows a live one.
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
         msg = f"seed: {seed!r} is not allowed; allowed: a whole number from 0 to 2**64 - 1"

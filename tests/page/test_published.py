@@ -79,7 +79,7 @@ def test_readers_of_a_published_page_ask_the_server_for_the_stream_alone(visit, 
     ):
         first = _publish(folder, server, "--stream", server.url)
         before = _requests(server)
-        pages = [visit(f"{files.url}/#min_usd=0&coin=all") for _ in range(3)]
+        pages = [visit(f"{files.url}/#min_usd=0&coin=all") for _ in range(2)]
         for page in pages:
             _drawn(page)
             newest = page.locator(".rows .row").first.inner_text()

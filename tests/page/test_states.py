@@ -242,7 +242,7 @@ def test_a_restarted_server_is_followed_without_duplicate_orders(visit):
 
 
 def test_seven_tabs_share_one_stream(browser, seen):
-    with liqdata.demo(seed=4, live=True, speed=60) as market, liqdata.serve(market) as server:
+    with liqdata.demo(seed=4, live=True) as market, liqdata.serve(market) as server:
         context = browser.new_context(viewport={"width": 900, "height": 700})
         pages = [context.new_page() for _ in range(7)]
         for page in pages:

@@ -26,10 +26,12 @@ def pytest_configure():
 
 # The files with the slowest tests: they run first, so that no process works on one of them alone at the end.
 SLOW = (
-    *("test_notebook", "test_interrupts", "test_states", "test_score", "test_ledger_parity", "test_readme"),
-    *("test_command_line", "test_stopped", "test_attacks", "test_plot_layout", "test_record", "test_one_door"),
-    *("test_published", "test_reading", "test_parquet", "test_processes", "test_vendors", "test_live", "test_plot"),
-    *("test_undercount", "test_sources", "test_site", "test_cloud", "test_ranking", "test_recorded", "test_agents"),
+    *("test_notebook", "test_interrupts", "test_published", "test_pictures", "test_score", "test_states"),
+    *("test_parquet", "test_command_line", "test_readme", "test_distributed", "test_plot_layout", "test_cloud"),
+    *("test_plot", "test_agents", "test_reading", "test_league", "test_publish", "test_live", "test_attacks"),
+    *("test_ledger_parity", "test_processes", "test_round_trip", "test_stopped", "test_one_door", "test_recorded"),
+    *("test_record", "test_backup", "test_agreement", "test_moving", "test_fetch", "test_site", "test_jetstream"),
+    *("test_tables", "test_growing_feed", "test_identities", "test_map", "test_cascades", "test_tools", "test_package"),
 )
 
 

@@ -131,7 +131,7 @@ def check_lookahead(
     >>> hours = [f"2026-05-31T{hour:02}:00Z" for hour in range(24)]
     >>> def build(market, at):
     ...     return market.features("BTC", at, columns=["long_usd_1h", "price"])
-    >>> liqdata.check_lookahead(build, market, hours, sample=5).columns
+    >>> liqdata.check_lookahead(build, market, hours, sample=3).columns
     ()
     """
     instants = _instants(at)
@@ -192,7 +192,7 @@ def assert_no_lookahead(
     >>> hours = [f"2026-05-31T{hour:02}:00Z" for hour in range(24)]
     >>> def build(market, at):
     ...     return market.features("BTC", at, columns=["long_usd_1h"])
-    >>> liqdata.assert_no_lookahead(build, market, hours, sample=5, ignore=["coin"])
+    >>> liqdata.assert_no_lookahead(build, market, hours, sample=3, ignore=["coin"])
     """
     found = check_lookahead(build, tables, at, sample=sample, seed=seed)
     untested = set(found.not_tested) - set(ignore)

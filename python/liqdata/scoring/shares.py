@@ -155,11 +155,14 @@ def fit_shares(market: Market, *, by: Sequence[str] = ("exchange", "coin")) -> S
     Examples
     --------
     >>> import liqdata
-    >>> with liqdata.demo() as market:
+    >>> demo = liqdata.demo()
+    >>> orders = demo.iter_orders("ETH").to_arrow(decimals="decimal")
+    >>> bars, interest = demo.bars("ETH", interval="1h", start="-30d"), demo.open_interest("ETH", start="-30d")
+    >>> with liqdata.Market(orders=orders, bars=bars, open_interest=interest, now=demo.now) as market:
     ...     shares = liqdata.fit_shares(market)
     ...     own = liqdata.Model(shares=shares)
     ...     grid = market.liqmap("ETH", "all", model=own)
-    >>> all(0 <= row["lower"] <= row["share"] <= row["upper"] <= 1 for row in shares)
+    >>> len(shares) > 0 and all(0 <= row["lower"] <= row["share"] <= row["upper"] <= 1 for row in shares)
     True
     """
     if not hasattr(market, "iter_orders") or not hasattr(market, "liqmap"):

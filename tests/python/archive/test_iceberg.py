@@ -13,7 +13,6 @@ from liqdata.errors import BadQuery
 
 pytest.importorskip("pyiceberg")
 pytest.importorskip("obstore")
-from pyiceberg.catalog import load_catalog
 
 
 @pytest.fixture
@@ -24,6 +23,8 @@ def catalog(tmp_path):
 @pytest.fixture
 def lake(tmp_path, catalog):
     """The tables of the catalog as another program opens them."""
+    from pyiceberg.catalog import load_catalog
+
     opened = load_catalog("liqdata", uri=catalog, warehouse=f"file://{tmp_path}/other")
     yield opened
     opened.close()

@@ -1,6 +1,7 @@
-"""Maps and scores of an archive on a real Dask cluster of two processes equal those of this process."""
+"""Maps, scores and clients on a real Dask cluster of two processes equal those of this process."""
 
 import json
+import os
 from datetime import datetime
 from pathlib import Path
 
@@ -61,8 +62,16 @@ def cluster(store, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**buckets.KEYS, "AWS_ENDPOINT_URL": store.address, "XDG_CACHE_HOME": str(cache)}.items():
             patch.setenv(name, value)
+        patch.setenv("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")  # or it samples its threads all the time
         with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
             yield cluster
+
+
+@pytest.fixture(scope="module")
+def scored_here(folder):
+    """The cards of all coins, scored in this process."""
+    with liqdata.open(folder) as market:
+        return {coin: liqdata.score(market, market, symbol=coin, start="2026-01-05") for coin in COINS}
 
 
 @pytest.fixture
@@ -150,14 +159,10 @@ def test_instants_without_data_are_counted_and_others_refused(folder, tmp_path):
         liqdata.distributed.maps(folder, "BTC", ["2026-01-03"], client=1, out=tmp_path / "others")
 
 
-def test_scores_of_a_cluster_equal_those_of_this_process(folder, client):
-    wanted = {}
-    with liqdata.open(folder) as market:
-        for coin in COINS:
-            wanted[coin] = liqdata.score(market, market, symbol=coin, start="2026-01-05")
+def test_scores_of_a_cluster_equal_those_of_this_process(folder, client, scored_here):
     found = liqdata.distributed.score(folder, client=client, start="2026-01-05")
     assert {coin: (card.meta, repr(card.tables)) for coin, card in found.items()} == {
-        coin: (card.meta, repr(card.tables)) for coin, card in wanted.items()
+        coin: (card.meta, repr(card.tables)) for coin, card in scored_here.items()
     }
 
 
@@ -176,7 +181,7 @@ def test_the_command_scores_all_coins_on_a_cluster(folder, cluster, tmp_path, ca
     assert "dask: 'tcp://127.0.0.1:1' does not answer" in capsys.readouterr().err
 
 
-def test_workers_read_the_archive_from_a_bucket(s3, folder, client, tmp_path):
+def test_workers_read_the_archive_from_a_bucket(s3, folder, client, scored_here, tmp_path):
     with liqdata.open(folder) as market:
         market.export("s3://kept/here")
     done = liqdata.distributed.maps("s3://kept/here", COINS, INSTANTS, client=client, out="s3://kept/maps")
@@ -188,5 +193,19 @@ def test_workers_read_the_archive_from_a_bucket(s3, folder, client, tmp_path):
         assert s3.get(f"maps/{file.relative_to(here.out)}") == file.read_bytes()
     assert json.loads(s3.get("maps/symbol=BTC/month=2025-12/_complete.json"))["maps"] == 2
     assert {coin: repr(card.tables) for coin, card in cards.items()} == {
-        coin: repr(card.tables) for coin, card in liqdata.distributed.score(folder, COINS, start="2026-01-05").items()
+        coin: repr(card.tables) for coin, card in scored_here.items()
     }
+
+
+def test_workers_use_a_pickled_client(server, cluster, client):
+    def ask(client, place):
+        return os.getpid(), client.overview(), client.coins(limit=1 + place % 8)
+
+    with liqdata.Client(server.url) as asking:
+        workers = list(cluster.scheduler.workers)
+        each = [client.map(ask, [asking] * 40, range(40), pure=False, workers=[one]) for one in workers]
+        answers = [answer for asked in each for answer in client.gather(asked)]
+        assert len({worker for worker, *_ in answers} - {os.getpid()}) == 2
+        wanted = asking.overview()
+        assert all(answer == wanted for _, answer, _ in answers)
+        assert all(rows == asking.coins(limit=1 + place % 8) for place, (*_, rows) in enumerate(answers))

@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import ccxt.pro
 import pytest
 
 from liqdata import feeds
@@ -65,6 +64,8 @@ class Client:
 
 
 def by_ccxt(exchange):
+    import ccxt.pro  # which takes long, and every process of the tests reads this file
+
     reader = getattr(ccxt.pro, exchange)()
     reader.handle_liquidation(Client(), FRAMES[exchange])
     return [dict(each) for each in reader.liquidations]

@@ -214,8 +214,8 @@ SOAK = bool(os.environ.get("LIQDATA_SOAK"))
 COINS = (("BTC", 1), ("PEPE", 2))
 WINDOWS = (
     ("12h", 15 * MINUTE),
-    ("24h", 15 * MINUTE),
-    ("3d", 30 * MINUTE),
+    ("24h", 15 * MINUTE if SOAK else 30 * MINUTE),
+    ("3d", 30 * MINUTE if SOAK else HOUR),
     ("7d", HOUR),
     ("1M", 4 * HOUR),
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import liqdata
@@ -173,8 +174,14 @@ def test_shares_are_found_again(liquidated, by):
 
 
 def test_shares_are_fitted_from_orders_of_each_exchange():
-    with liqdata.demo(seed=4) as market:
-        shares = liqdata.fit_shares(market)
+    with liqdata.demo() as demo:
+        coins = ["BTC", "ETH", "SOL"]
+        tables = {
+            "orders": pl.concat([demo.iter_orders(coin).to_polars(decimals="decimal") for coin in coins]),
+            "bars": pl.concat([demo.bars(coin, interval="15m", start="-30d").to_polars() for coin in coins]),
+            "open_interest": pl.concat([demo.open_interest(coin, start="-30d").to_polars() for coin in coins]),
+        }
+        shares = liqdata.fit_shares(liqdata.Market(**tables, now=demo.now))
     assert {row["exchange"] for row in shares} == {"binance", "bybit", "okx", "bitget", "gate"}
     for exchange, coin in shares.meta["references"].items():
         first = next(row for row in shares if row["exchange"] == exchange)

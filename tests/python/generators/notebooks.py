@@ -55,12 +55,12 @@ def bare(script):
     return {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
-def executed(script, folder):
-    """The notebook of a script, each cell run by a kernel after the one before, in a folder of its own."""
+def run(notebook, folder):
+    """A notebook, each cell run by a kernel after the one before, in a folder."""
     own = {"IPYTHONDIR": str(folder), "JUPYTER_RUNTIME_DIR": str(folder), "PYTHONWARNINGS": "", "TQDM_DISABLE": "1"}
     done = subprocess.run(
         [sys.executable, "-c", RUN],
-        input=json.dumps(bare(script)),
+        input=json.dumps(notebook),
         capture_output=True,
         text=True,
         timeout=600,
@@ -69,10 +69,8 @@ def executed(script, folder):
         env={**os.environ, **own},
     )
     if done.returncode:
-        sys.exit(f"{script.name}: {done.stderr}")
-    notebook = json.loads(done.stdout)
-    notebook["metadata"] = bare(script)["metadata"]  # without the versions of the day
-    return notebook
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)
 
 
 def small(notebook):
@@ -122,7 +120,8 @@ def main(names):
         if names and script.stem not in names:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            notebook = small(executed(script, folder))
+            notebook = small(run(bare(script), folder))
+        notebook["metadata"] = bare(script)["metadata"]  # without the versions of the day
         file = script.with_suffix(".ipynb")
         file.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         print(f"{file.name}: {len(notebook['cells'])} cells, {file.stat().st_size / 1000:.0f} kB")

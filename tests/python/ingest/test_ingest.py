@@ -170,7 +170,6 @@ def test_recorded_files_are_ingested_completely(folder):
         ("btc_oi_5m_20251201_20260611.csv", {"exchange": "binance"}, 55_296),
         ("eth_liq_orders_3ex_sample.csv", {}, 18),
         ("aster_liq_orders_sample.csv", {"exchange": "aster", "format": "force_orders"}, 21),
-        ("unlicense_hourly_candles_multi_venue.parquet", {}, 121_122),
     ]:
         done = liqdata.ingest(folder, market_files / name, **asked)
         assert (done.rows, done.new + done.repeated + sum(done.refused.values())) == (rows, rows), name
@@ -179,13 +178,17 @@ def test_recorded_files_are_ingested_completely(folder):
     # Open interest in USD goes on for a day after the bars of the same hours have ended.
     other = folder.with_name("hourly")
     name = "unlicense_hourly_open_interest.parquet"
-    done = liqdata.ingest(other, market_files / "unlicense_hourly_candles_multi_venue.parquet", market_files / name)
+    candles = market_files / "unlicense_hourly_candles_multi_venue.parquet"
+    done = liqdata.ingest(other, candles, market_files / name)
     assert (done.rows, sum(done.refused.values())) == (121_122 + 18_477, 239), str(done)
+    assert done.new + done.repeated == done.rows - 239
+    assert liqdata.ingest(other, candles).new == 0
     done = liqdata.ingest(other, market_files / "unlicense_daily_liquidation_volume.parquet", exchange="all")
     assert (done.new, done.refused, set(done.files.values())) == (173, {}, {"totals"})
     with pytest.raises(BadQuery, match="positions or levels"):
         liqdata.ingest(folder, market_files / "hl_top_trader_btc_liqmap_20260126_20260222.csv")
     is_sound(folder)
+    is_sound(other)
 
 
 def test_orders_of_two_files_of_one_call_are_stored_once(tmp_path):

@@ -73,8 +73,17 @@ def coins(_: Path, count: int) -> dict[str, object]:
     return {"orders": [CONTRACT | {"timestamp": AT, "symbol": "BTC"} for _ in range(count)]}
 
 
-COUNTS = ((2, 1), (1, 2), *(((1, 1), (2, 2)) if os.environ.get("LIQDATA_SOAK") else ()))
+SOAK = bool(os.environ.get("LIQDATA_SOAK"))
 SOURCES = (decoded, tardis, tardis_with_ids, cryptofeed, csv, parquet, table, keyed, coins)
+
+
+def counts(first, second):
+    """How often an order is in each of two sources; in the short form more often in the one that is listed before."""
+    if SOAK:
+        return (2, 1), (1, 2), (1, 1), (2, 2)
+    if first is second:
+        return (2, 1), (1, 2)
+    return ((2, 1) if SOURCES.index(first) < SOURCES.index(second) else (1, 2),)
 
 
 def ingest(archive: Path, given: Path | dict[str, object]) -> Ingested:
@@ -89,7 +98,7 @@ def orders(archive: Path) -> list[dict[str, object]]:
 @pytest.mark.parametrize("second", SOURCES, ids=lambda source: source.__name__)
 @pytest.mark.parametrize("first", SOURCES, ids=lambda source: source.__name__)
 def test_an_order_of_two_sources_is_stored_once_by_count(tmp_path, first, second):
-    for one, two in COUNTS:
+    for one, two in counts(first, second):
         archive = tmp_path / f"archive{one}{two}"
         assert ingest(archive, first(tmp_path, one)).new == one
         done = ingest(archive, second(tmp_path, two))

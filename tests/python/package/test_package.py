@@ -413,7 +413,8 @@ import hashlib, json, liqdata
 
 def digest(seed):
     market = liqdata.demo(seed=seed, now="2026-06-01T00:00Z")
-    parts = [list(market.iter_orders()), list(market.true_positions("BTC")), list(market.bars("ETH")),
+    parts = [list(market.iter_orders("BTC")), list(market.coins("1M")), list(market.exchanges("1M")),
+             list(market.true_positions("BTC")), list(market.bars("ETH")),
              market.maxpain("SOL"), market.heatmap("BTC", "7d", 3).matrix.tobytes().hex()]
     return [market.now.isoformat(), hashlib.sha256(repr(parts).encode()).hexdigest()]
 """

@@ -40,15 +40,6 @@ def each_in_turn(names, sizes):
 SINGLE = each_in_turn(drawn.ANSWERS, list(zip(drawn.SIZES, ["tight", None, "constrained"], strict=True)))
 
 
-@pytest.mark.parametrize("name,size,layout", SINGLE, ids=str)
-def test_texts_of_a_single_plot_neither_overlap_nor_are_cut(name, size, layout):
-    answer, options = drawn.ANSWERS[name]
-    figure = Figure(figsize=size, layout=layout)
-    ax = figure.add_subplot()
-    assert plot.draw(answer, ax, **options) is ax
-    assert collisions(figure) == ([], [])
-
-
 @pytest.mark.parametrize("name,size,layout", each_in_turn(CROWDED, [((4, 3), None), ((9, 6), "constrained")]), ids=str)
 def test_texts_of_four_neighbouring_axes_do_not_overlap(name, size, layout):
     answer, options = drawn.ANSWERS[name]
@@ -250,14 +241,14 @@ def readable(ax):
     return [text for text in texts + (legend.get_texts() if legend else []) if text.get_visible() and text.get_text()]
 
 
-@pytest.mark.parametrize("size", drawn.SIZES[1:2], ids=str)
-@pytest.mark.parametrize("name", drawn.ANSWERS)
-def test_marks_contrast_with_a_dark_background(name, size):
+@pytest.mark.parametrize("name,size,layout", SINGLE, ids=str)
+def test_a_single_plot_has_no_texts_over_each_other_or_cut_and_contrasts_with_a_dark_background(name, size, layout):
     answer, options = drawn.ANSWERS[name]
     with plt.style.context("dark_background"):
-        figure = Figure(figsize=size)
-        plot.draw(answer, figure.add_subplot(), **options)
-        figure.draw_without_rendering()
+        figure = Figure(figsize=size, layout=layout)
+        ax = figure.add_subplot()
+        assert plot.draw(answer, ax, **options) is ax
+        assert collisions(figure) == ([], [])
         paper = figure.get_facecolor()
         for ax in figure.axes:
             for text in readable(ax):

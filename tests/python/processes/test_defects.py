@@ -21,7 +21,7 @@ from liqdata.errors import Defect
 
 SAID = "no entry at 7"
 TEXT = f"a bug in liqdata {liqdata.__version__}, please report it: {SAID}"
-INTERRUPTS = 60 if os.environ.get("LIQDATA_SOAK") else 12
+INTERRUPTS = 60 if os.environ.get("LIQDATA_SOAK") else 8
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "_Faulty"), reason="a release build has no bugs on purpose")
 

@@ -10,7 +10,7 @@ import pytest
 from liqdata import _core
 
 SOAK = bool(os.environ.get("LIQDATA_SOAK"))
-ROWS = 3_000_000 if SOAK else 100_000
+ROWS = 3_000_000 if SOAK else 40_000
 SHARES = (0.05, 0.2, 0.4, 0.6, 0.8) if SOAK else (0.3,)
 BOUND = 0.15 if SOAK else 1.0  # seconds; the short form runs on machines that do more than this
 
@@ -20,7 +20,7 @@ WAYS = {
     "decode": 'feeds.decode("bybit", frames)',
     "columns of decoded": "fresh.columns",
     "demo": "liqdata.demo(seed=5)",
-    "live demo": "liqdata.demo(seed=5, live=True)",
+    **({"live demo": "liqdata.demo(seed=5, live=True)"} if SOAK else {}),  # the same simulation, and more of it
     "truth": "liqdata.score_truth(market)",
     "replay": "liqdata.replay(folder)",
     "ingest of arrow": "liqdata.ingest(new(), orders=arrow)",
@@ -158,9 +158,16 @@ def test_ctrl_c_ends_a_call_at_once_and_the_next_call_works(needs):
     done = subprocess.run(command, capture_output=True, text=True, timeout=900 if SOAK else 300, check=False)
     assert done.returncode == 0, done.stderr
     print(done.stdout)
-    took = {way: float(longest) for way, _, longest in (line.split(": ") for line in done.stdout.splitlines())}
+    took = {
+        way: (float(whole), float(longest))
+        for way, whole, longest in (line.split(": ") for line in done.stdout.splitlines())
+    }
     assert took.keys() == ways.keys()
-    assert not {way: longest for way, longest in took.items() if longest >= BOUND}
+    # One that is lost comes out when the call ends: after 0.7 of it in the short form.
+    late = {
+        way: (whole, longest) for way, (whole, longest) in took.items() if longest >= min(BOUND, max(0.5, whole / 2))
+    }
+    assert not late
 
 
 class Interrupted(str):
@@ -270,29 +277,29 @@ LOOKED_FOR = """
                 os.kill(os.getpid(), signal.SIGINT)
 
     looked = []
-    assert "pandas" not in sys.modules
     sys.meta_path.insert(0, Interrupts())
-    try:
-        CALL
-    except KeyboardInterrupt:
-        print("interrupted")
-    else:
-        print("lost" if looked else "not looked for")
+    calls = (
+        lambda: liqdata.ingest(sys.argv[1] + "/archive", file),
+        lambda: bars.to_arrow(),
+        lambda: market.heatmap("BTC", "24h").plot(price=arrow),
+    )
+    for call in calls:
+        assert "pandas" not in sys.modules
+        looked.clear()
+        try:
+            call()
+        except KeyboardInterrupt:
+            print("interrupted")
+        else:
+            print("lost" if looked else "not looked for")
 """
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        'liqdata.ingest(sys.argv[1] + "/archive", file)',
-        "bars.to_arrow()",
-        'market.heatmap("BTC", "24h").plot(price=arrow)',
-    ],
-)
-def test_ctrl_c_during_the_import_of_pandas_is_raised(tmp_path, call):
+def test_ctrl_c_during_the_import_of_pandas_is_raised(tmp_path):
     for needed in ("pandas", "polars", "pyarrow", "matplotlib"):
         pytest.importorskip(needed)
-    source = textwrap.dedent(LOOKED_FOR).replace("CALL", call)
+    source = textwrap.dedent(LOOKED_FOR)
     done = subprocess.run([sys.executable, "-c", source, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() in {"interrupted", "not looked for"}
+    assert len(said := done.stdout.splitlines()) == 3
+    assert {*said} <= {"interrupted", "not looked for"}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 
+import made_once
 import notebooks
 import pytest
 
@@ -53,8 +54,7 @@ RUN = """
     notebook = nbformat.v4.new_notebook(cells=cells)
     NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
     for cell in notebook.cells:
-        for output in cell.outputs:
-            print(json.dumps(output))
+        print(json.dumps(cell.outputs))
 """
 
 
@@ -67,8 +67,17 @@ PROGRESS = """
 """
 
 
+# The usual simulated market is made once in a kernel, as in the processes of the tests.
+HOLD = f"import runpy\nrunpy.run_path({made_once.__file__!r})['hold']()"
+
+
+def own_cell(source):
+    """A cell of the test's own between those of notebooks."""
+    return {"cell_type": "code", "metadata": {}, "source": source, "execution_count": None, "outputs": []}
+
+
 def executed(cells, folder):
-    """What the cells of a notebook put out, each run by the kernel after the one before."""
+    """What each cell of a notebook puts out, run by the kernel after the one before."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(RUN)],
         input=json.dumps([textwrap.dedent(cell).strip() for cell in cells]),
@@ -83,8 +92,15 @@ def executed(cells, folder):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_notebook_uses_both_clients(server, tmp_path):
-    outputs = executed([cell.replace("URL", repr(server.url)) for cell in CELLS], tmp_path)
+@pytest.fixture(scope="module")
+def put_out(server, tmp_path_factory):
+    """What each of the cells above puts out, in one kernel."""
+    cells = [cell.replace("URL", repr(server.url)) for cell in (*CELLS, PROGRESS)]
+    return executed(cells, tmp_path_factory.mktemp("cells"))
+
+
+def test_a_notebook_uses_both_clients(put_out):
+    outputs = [output for cell in put_out[: len(CELLS)] for output in cell]
     assert outputs[-1]["text"] == "to the end\n"
     shown = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
     assert len(shown) == 2  # totals and rows
@@ -92,20 +108,42 @@ def test_a_notebook_uses_both_clients(server, tmp_path):
     assert not [output for output in outputs if output.get("name") == "stderr"]
 
 
-def test_a_progress_bar_needs_no_widgets_and_no_warnings(tmp_path):
-    outputs = executed([PROGRESS], tmp_path)
+def test_a_progress_bar_needs_no_widgets_and_no_warnings(put_out):
+    outputs = put_out[-1]
     assert "".join(output["text"] for output in outputs if output.get("name") == "stdout") == "250\n"
     said = "".join(output["text"] for output in outputs if output.get("name") == "stderr")
     assert "Warning" not in said
     assert "250/250" in said
 
 
+@pytest.fixture(scope="module")
+def executed_notebooks(tmp_path_factory):
+    """Each notebook as it ran, by its script.
+
+    One kernel runs all of them, for its start and imports take longer than most. Each begins in a folder of its own,
+    without the names of those before.
+    """
+    whole = notebooks.bare(notebooks.SCRIPTS[0]) | {"cells": [own_cell(HOLD)]}
+    for script in notebooks.SCRIPTS:
+        fresh = own_cell(f"%cd -q {tmp_path_factory.mktemp(script.stem)}\n%reset -f")
+        whole["cells"] += [fresh, *notebooks.bare(script)["cells"]]
+    for place, cell in enumerate(whole["cells"]):
+        cell["id"] = f"cell-{place}"
+    cells = iter(notebooks.run(whole, tmp_path_factory.mktemp("kernel"))["cells"])
+    assert next(cells)["outputs"] == []
+    found = {}
+    for script in notebooks.SCRIPTS:
+        assert next(cells)["outputs"] == []
+        found[script] = {"cells": [next(cells) for _ in notebooks.cells(script)]}
+    return found
+
+
 @pytest.mark.parametrize("script", notebooks.SCRIPTS, ids=lambda script: script.stem)
-def test_a_notebook_has_its_recorded_output(script, tmp_path):
+def test_a_notebook_has_its_recorded_output(script, executed_notebooks):
     stored = notebooks.stored(script)
     assert notebooks.sources(stored) == notebooks.cells(script), "make notebooks"
     assert script.with_suffix(".ipynb").stat().st_size < LARGEST
-    shown = notebooks.shown(notebooks.executed(script, tmp_path))
+    shown = notebooks.shown(executed_notebooks[script])
     assert shown == notebooks.shown(stored), "make notebooks"
     assert not [text for text, _ in shown if "stderr: " in text]
 

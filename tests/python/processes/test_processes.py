@@ -19,7 +19,7 @@ import liqdata
 
 SUPPORT = Path(__file__).parents[1] / "support"
 SOAK = bool(os.environ.get("LIQDATA_SOAK"))
-ENDINGS = 500 if SOAK else 6
+ENDINGS = 500 if SOAK else 3
 STRICT = ["-X", "dev", "-W", "error"]
 OK = {"1h": {"long_usd": 1.0, "short_usd": 2.0, "total_usd": 3.0, "cnt": 4}}
 GOOD = data(OK)

@@ -1,4 +1,4 @@
-"""What a client does not rule: names of hosts, this machine's clock, whoever reads its log, workers of Dask."""
+"""What a client does not rule: names of hosts, this machine's clock, whoever reads its log."""
 
 import os
 import shutil
@@ -205,37 +205,3 @@ LOGGED = """
 def test_a_log_handler_may_take_locks_and_query():
     # As many as there were calls, and those of one attempt more.
     assert int(run(LOGGED)) >= 16 * 10 + 100
-
-
-# Dask.
-
-
-def test_dask_workers_use_a_pickled_client(server, tmp_path):
-    pytest.importorskip("distributed")
-    file = tmp_path / "workers.py"
-    source = """
-        import os, sys
-        import liqdata
-        from distributed import Client, LocalCluster
-
-        def ask(client, place):
-            return os.getpid(), client.overview(), client.coins(limit=1 + place % 8)
-
-        if __name__ == "__main__":
-            client = liqdata.Client(sys.argv[1])
-            with (
-                LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster,
-                Client(cluster) as dask,
-            ):
-                workers = list(cluster.scheduler.workers)
-                each = [dask.map(ask, [client] * 40, range(40), pure=False, workers=[one]) for one in workers]
-                answers = [answer for asked in each for answer in dask.gather(asked)]
-            assert len({worker for worker, *_ in answers} - {os.getpid()}) == 2
-            wanted = client.overview()
-            assert all(answer == wanted for _, answer, _ in answers)
-            assert all(rows == client.coins(limit=1 + place % 8) for place, (*_, rows) in enumerate(answers))
-    """
-    file.write_text(textwrap.dedent(source), encoding="utf-8")
-    command = [sys.executable, file, server.url]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr

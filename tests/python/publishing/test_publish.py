@@ -209,10 +209,10 @@ def test_a_late_bar_is_published_and_a_coin_without_new_bars_has_its_new_orders(
         assert publisher.fresh() == ["ETH"]
 
 
-def test_a_full_stream_ends_no_publication(tmp_path):
+def test_a_full_stream_ends_no_publication(archive, tmp_path):
     target = tmp_path / "page"
     limits = {"streams": 1, "streams_per_peer": 1}
-    with liqdata.demo(seed=4, live=True) as market, liqdata.serve(market, limits=limits) as server:
+    with liqdata.open(archive) as market, liqdata.serve(market, limits=limits) as server:
         options = ["publish", str(target), "--url", server.url, "--stream", server.url, "--coins", "BTC", "--once"]
         with urllib.request.urlopen(f"{server.url}/api/liquidations/stream") as reader:
             assert reader.status == 200

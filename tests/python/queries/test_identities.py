@@ -1,5 +1,6 @@
 """One ledger, four answers: what must agree does. And what holds of every question: symbols and refusals."""
 
+import os
 from datetime import timedelta
 
 import numpy as np
@@ -11,7 +12,8 @@ import samples
 import liqdata
 from liqdata import BadQuery, Refused
 
-COINS = samples.simulated().symbols
+# Of large prices and of small ones; all of them in the long form.
+COINS = samples.simulated().symbols if os.environ.get("LIQDATA_SOAK") else ["BTC", "DOGE", "ETH", "PEPE", "SOL"]
 ONE_DAY, ONE_WEEK = ("24h", "1d", "d1"), ("7d", "7d", "d7")
 
 
@@ -21,8 +23,8 @@ def market(request):
     simulated = samples.simulated()
     if request.param == "as simulated":
         return simulated
-    orders = samples.columns(list(simulated.iter_orders()))
-    bars = pl.concat([simulated.bars(coin).to_polars() for coin in simulated.symbols])
+    orders = pl.concat([simulated.iter_orders(coin).to_polars(decimals="decimal") for coin in COINS])
+    bars = pl.concat([simulated.bars(coin).to_polars() for coin in COINS])
     return liqdata.Market(orders=orders, bars=bars, now=simulated.now)
 
 

@@ -291,8 +291,8 @@ def test_a_live_demo_begins_as_the_demo_and_goes_on_from_there(begun):
         assert not market.replayed
         assert market.now == begun.now
         assert market.symbols == begun.symbols
-        before = list(begun.iter_orders())
-        assert list(market.iter_orders()) == before
+        before = begun.iter_orders().to_arrow(decimals="decimal")
+        assert market.iter_orders().to_arrow(decimals="decimal") == before
         assert market.bars("SOL") == begun.bars("SOL")
         assert market.true_positions("BTC") == begun.true_positions("BTC")
         assert (market.heatmap("BTC", "24h").matrix == begun.heatmap("BTC", "24h").matrix).all()
@@ -300,7 +300,7 @@ def test_a_live_demo_begins_as_the_demo_and_goes_on_from_there(begun):
         assert market.levels("BTC") == levels == begun.levels("BTC")
         with market.stream_orders() as stream:
             market._source.core.advance(now + 3 * 3_600_000)
-            arrived = [next(stream) for _ in range(len(list(market.iter_orders())) - len(before))]
+            arrived = [next(stream) for _ in range(len(market.iter_orders().to_arrow()) - len(before))]
         assert arrived
         # An answer that was computed before new rows is not given again.
         assert market.levels("BTC") == market.levels("BTC", as_of=market.now) != levels

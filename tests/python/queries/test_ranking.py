@@ -1,5 +1,6 @@
 """The six realised answers against plain sums, at the edges of windows, with ties, late rows and `as_of`."""
 
+import os
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
@@ -50,7 +51,11 @@ orders = st.fixed_dictionaries(
 ).map(agreeing)
 tables = st.lists(orders, max_size=40)
 instants = ages.map(lambda age: NOW - age)
-plenty = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+plenty = settings(
+    max_examples=100 if os.environ.get("LIQDATA_SOAK") else 30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 
 def market(table, **options):

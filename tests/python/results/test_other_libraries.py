@@ -4,14 +4,12 @@ import json
 import zipfile
 from decimal import Decimal
 
-import dask.dataframe
 import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import xarray as xr
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 import liqdata
@@ -55,6 +53,8 @@ def test_rows_inserted_into_a_table_keep_their_digits(pages, export, form):
 
 
 def test_pandas_and_dask_add_up_exact_columns(pages):
+    import dask.dataframe  # which takes long, and every process of the tests reads this file
+
     _, rows = pages
     whole = sum(row["value_usd"] for row in rows)
     frame = rows.to_pandas(decimals="arrow")
@@ -81,21 +81,25 @@ def test_unknown_amounts_are_missing_in_exact_columns():
 
 @pytest.mark.parametrize("kind", ["heatmap", "liqmap"])
 def test_times_are_stored_in_a_unit_that_does_not_depend_on_them(market, kind):
+    import xarray
+
     for at in ("2026-05-31T12:00Z", "2026-06-01T00:00Z"):
         data = getattr(market, kind)("BTC", as_of=at).to_xarray()
-        stored = xr.conventions.encode_cf_variable(data["time"].variable)
+        stored = xarray.conventions.encode_cf_variable(data["time"].variable)
         assert stored.attrs["units"] == "milliseconds since 1970-01-01"
         assert np.array_equal(stored.values, data["time"].to_numpy().astype("datetime64[ms]").astype("int64"))
     assert data["time"].to_numpy().max() == np.datetime64("2026-06-01T00:00")
 
 
 def test_estimates_are_appended_to_a_store(market, tmp_path):
+    import xarray
+
     pytest.importorskip("zarr", reason="the store needs zarr")
     maps = [market.heatmap("BTC", "12h", as_of=at) for at in ("2026-05-31T11:59:30Z", "2026-06-01T00:00Z")]
     for place, map in enumerate(maps):
         data = map.to_xarray().to_dataset().isel(price=slice(100)).assign_coords(price=np.arange(100.0))
         data.to_zarr(tmp_path / "store", consolidated=False, append_dim="time" if place else None)
-    found = xr.open_zarr(tmp_path / "store", consolidated=False)["time"].to_numpy()
+    found = xarray.open_zarr(tmp_path / "store", consolidated=False)["time"].to_numpy()
     assert np.array_equal(found, np.concatenate([map.times for map in maps]))
 
 

@@ -1,29 +1,31 @@
-"""The simulated market that is asked for by default is made once: nothing ever changes it, so all may look at the same.
+"""The simulated markets that are asked for most are made once: nothing ever changes them, so all may look at the same.
 
-One is held, from when a test has first made it. Markets of other seeds and instants end with who made them.
+They are held from when a test has first made them: the default one, and the one of the pages and of the tests of the
+web page. Markets of other seeds and instants end with who made them.
 """
 
 from weakref import WeakValueDictionary
 
 from liqdata import market
 
-USUAL = (0, round(market._DEMO_NOW.timestamp() * 1000), None)
+NOW = round(market._DEMO_NOW.timestamp() * 1000)
+USUAL = ((0, NOW, None), (7, NOW, None))
 
 
 class Made(WeakValueDictionary):
-    """What ``liqdata.demo`` has made, as the package keeps it; and the first of the usual markets for good."""
+    """What ``liqdata.demo`` has made, as the package keeps it; and the first of each usual market for good."""
 
-    usual = None
+    def __init__(self, known):
+        self.first = {}
+        super().__init__(known)
 
     def __setitem__(self, key, core):
-        if key == USUAL:
-            if self.usual is None:
-                self.usual = core
-            core = self.usual
+        if key in USUAL:
+            core = self.first.setdefault(key, core)
         super().__setitem__(key, core)
 
 
 def hold():
-    """Hold the usual market of this process once there is one."""
+    """Hold the usual markets of this process once there are any."""
     if not isinstance(market._made, Made):
         market._made = Made(market._made)

@@ -18,7 +18,7 @@ from liqdata import BadQuery
 
 KINDS = ("orders", "bars", "open_interest")
 SOAK = bool(os.environ.get("LIQDATA_SOAK"))
-EACH = (5_000 if SOAK else 48) // len(KINDS)
+EACH = (5_000 if SOAK else 24) // len(KINDS)
 # Archives in memory: each is written once and read once.
 MEMORY = next((folder for folder in ["/dev/shm"] if Path(folder).is_dir()), None)  # noqa: S108
 START = datetime(2024, 1, 2, tzinfo=UTC)

@@ -196,9 +196,9 @@ def test_an_archive_takes_usd_at_the_prices_that_come_with_it(tmp_path):
         assert [row["open_interest"] for row in rows] == [1e6 / table["close"][-2]]
 
 
-def test_every_coin_of_a_simulated_market_passes_and_in_usd_only_by_its_name():
+def test_simulated_readings_of_any_price_pass_and_in_usd_only_by_their_name():
     demo = samples.simulated()
-    for coin in ("BTC", "ETH", "SOL", "BNB", "XRP", "DOGE", "PEPE"):
+    for coin in ("BTC", "SOL", "XRP", "PEPE"):
         table, readings = demo.bars(coin), demo.open_interest(coin).to_pandas()
         liqdata.Market(bars=table, open_interest=readings)
         price = table[-1]["close"]

@@ -30,6 +30,7 @@ BEGIN = replies.MS // (24 * HOUR) * 24 * HOUR
 ROOT = "/api/futures/liquidation/"
 HEAT, ORDER, COINS = f"{ROOT}aggregated-heatmap/model2", f"{ROOT}order", f"{ROOT}coin-list"
 EVERY = 5 * MINUTE
+HOURS = 24 if os.environ.get("LIQDATA_SOAK") else 12  # how long is recorded
 KEY = "k3y-that-no-one-sees"
 PLAN = {"code": "401", "msg": "Upgrade plan"}
 
@@ -43,8 +44,8 @@ class Exchange:
         self.draw = draw
         self.served = []
         self.orders = []
-        for _ in range(6000):
-            at = BEGIN - 2 * HOUR + draw.randrange(26 * HOUR)
+        for _ in range(250 * (HOURS + 2)):
+            at = BEGIN - 2 * HOUR + draw.randrange((HOURS + 2) * HOUR)
             at -= at % 250  # several at one instant
             order = {
                 "exchange_name": "BINANCE", "symbol": draw.choice(["ETHUSDT", "ETHUSDC"]), "base_asset": "ETH",
@@ -98,8 +99,8 @@ class Exchange:
         return 200, body.encode()
 
 
-def record_a_day(exchange, folder, monkeypatch):
-    """Record 24 hours; return how often the recorder was killed and started, and how many rounds a plan refused."""
+def record_hours(exchange, folder, monkeypatch):
+    """Record some hours; return how often the recorder was killed and started, and how many rounds a plan refused."""
     plain_save = Store.save
     counts = Counter()
 
@@ -118,9 +119,9 @@ def record_a_day(exchange, folder, monkeypatch):
     monkeypatch.setattr(Store, "save", save)
     with serving({ORDER: exchange.page, HEAT: exchange.heatmap}) as double:
         part = begin()
-        for tick in range(24 * 12 + 3):
+        for tick in range(HOURS * 12 + 3):
             exchange.now = max(exchange.now, BEGIN + tick * EVERY + 2000)
-            if tick == 24 * 12:
+            if tick == HOURS * 12:
                 monkeypatch.setattr(Store, "save", plain_save)
             try:
                 part.round(exchange.now)
@@ -136,12 +137,12 @@ def record_a_day(exchange, folder, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [1])
-def test_a_day_with_restarts_and_refusals_is_recorded_without_loss_or_duplicates(seed, tmp_path, monkeypatch):
+def test_hours_with_restarts_and_refusals_are_recorded_without_loss_or_duplicates(seed, tmp_path, monkeypatch):
     exchange = Exchange(seed)
     folder = str(tmp_path / "archive")
-    counts = record_a_day(exchange, folder, monkeypatch)
+    counts = record_hours(exchange, folder, monkeypatch)
     assert counts["killed"] > 3
-    assert counts["started"] > 15
+    assert counts["started"] > 10
     assert counts["refused"] >= 9
     with liqdata.open(folder) as market:
         found = Counter(
@@ -161,11 +162,11 @@ def test_a_day_with_restarts_and_refusals_is_recorded_without_loss_or_duplicates
         # Totals of the market are those of its own exchanges, of which there are none.
         with pytest.warns(liqdata.NotCovered):
             assert market.overview()["24h"]["cnt"] == 0
-        at = datetime.fromtimestamp((BEGIN + 20 * HOUR) / 1000, UTC)
-        begin, later = at - timedelta(hours=10), at + timedelta(hours=1)
+        at = datetime.fromtimestamp((BEGIN + 10 * HOUR) / 1000, UTC)
+        begin, later = at - timedelta(hours=8), at + timedelta(hours=1)
         hours = market.history("ETH", start=begin, end=at, source="coinglass", as_of=later)
         assert sum(row["cnt"] for row in hours) == sum(
-            n for one, n in due.items() if BEGIN + 10 * HOUR <= one[-1] < BEGIN + 20 * HOUR
+            n for one, n in due.items() if BEGIN + 2 * HOUR <= one[-1] < BEGIN + 10 * HOUR
         )
         assert all(row["covered"] == 1 for row in hours)
         row = market.orders("ETH", limit=1, source="CoinGlass")[0]
