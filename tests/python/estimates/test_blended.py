@@ -297,10 +297,10 @@ def test_the_remainder_is_like_recorded_positions_of_accounts_that_are_not_known
                 market.liqmap("SOL", "7d", view=view, model=2, opened="ever", span="all", as_of=by)
                 for view in ("blended", "modelled")
             )
-            held = rest[rest["t"] == at]
+            unknown = rest[rest["t"] == at]
             remainder = blended.total * (1 - np.nan_to_num(blended.exact_share))
             amounts = [(blended.prices, remainder), (plain.prices, plain.total)]
-            amounts.append((held["liquidation_price"], held["value"]))
+            amounts.append((unknown["liquidation_price"], unknown["value"]))
             sums += [np.histogram(at / plain.current_price - 1, edges, weights=usd)[0] for at, usd in amounts]
     blended, plain, true = (sum / sum.sum() for sum in sums)
     assert np.minimum(blended, true).sum() > 0.75
