@@ -22,13 +22,13 @@ type OrderHash = (u64, u64);
 /// Counts how often each order occurs in a file.
 #[derive(Debug)]
 pub(super) struct Occurrences {
-    orders: Orders,
+    orders: CountedOrders,
     hashing: [SeedableRandomState; 2],
 }
 
 /// The orders of a file that were counted before.
 #[derive(Debug)]
-enum Orders {
+enum CountedOrders {
     /// The orders of a file that is sorted by time so far. Only those of the last time can occur again.
     Sorted {
         all: Vec<OrderHash>,
@@ -41,7 +41,7 @@ enum Orders {
     Unsorted(HashTable<(OrderHash, u32)>),
 }
 
-impl Orders {
+impl CountedOrders {
     /// Counts an order; returns its number if an equal order was counted before.
     fn count(&mut self, order: OrderHash, timestamp: Millis) -> Option<u32> {
         let (all, at, first) = match self {
@@ -82,7 +82,7 @@ impl Occurrences {
     /// Creates the empty state for the start of a file.
     pub(super) fn new() -> Self {
         Self {
-            orders: Orders::Sorted {
+            orders: CountedOrders::Sorted {
                 all: Vec::new(),
                 at: Millis(i64::MIN),
                 first: 0,
