@@ -13,6 +13,7 @@ use crate::archive::catalog::file_versions;
 use crate::archive::checksums::file_checksum::{checksum, checksum_of};
 use crate::archive::clock::wall_clock;
 use crate::archive::files;
+use crate::archive::filter::Filter;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -191,6 +192,12 @@ impl SegmentEntry {
     /// End of the time range of the rows, exclusive. For bars, this is the close time of the last bar.
     pub(crate) fn end(&self) -> Millis {
         self.last.on(self.partition.interval.max(1))
+    }
+
+    /// Whether a row of the segment may be in the time range of a filter.
+    pub(crate) fn may_match(&self, filter: &Filter) -> bool {
+        filter.start.is_none_or(|start| self.last >= start)
+            && filter.end.is_none_or(|end| self.first < end)
     }
 
     /// As [`SegmentEntry::of`], for rows that are not available as values.

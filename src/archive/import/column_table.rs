@@ -33,6 +33,10 @@ pub(crate) trait ColumnTable {
     ///
     /// If this returns false, [`Row::check`] must decide.
     fn is_valid(&self, names: &NameIndex, row: usize) -> bool;
+    /// Whether rows with the key of this row certainly have its time.
+    fn has_time_in_key(&self, _row: usize) -> bool {
+        true
+    }
     /// Sorts row numbers of one partition into the order of a segment.
     fn arrange(&self, names: &NameIndex, rows: &mut [usize]);
     /// Whether all sorted rows certainly have different keys.

@@ -13,6 +13,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Partition, SegmentState};
+use crate::archive::filter::Filter;
 use crate::archive::integrity::segment_check;
 use crate::archive::integrity::verify;
 use crate::archive::rows::key_index::KeyIndex;
@@ -78,12 +79,13 @@ pub(crate) struct PartitionRows<R> {
 }
 
 impl<R: Row> PartitionRows<R> {
-    /// Reads the stored rows of a partition.
+    /// Reads the stored rows of a partition that match `filter`.
     ///
-    /// Quarantines damaged segments, so that their rows can be stored again.
+    /// Quarantines damaged segments that had matching rows, so that these can be stored again.
     pub(crate) fn read(
         writer: &mut WriteStore,
         partition: Partition,
+        filter: &Filter,
         more: usize,
         own: Option<&str>,
     ) -> Result<Self, ArchiveError> {
@@ -93,12 +95,13 @@ impl<R: Row> PartitionRows<R> {
             .ask(|journal| manifest::of_day(journal, R::TABLE, day, SegmentState::Active))?;
         for segment in segments {
             if segment.partition == partition
+                && segment.may_match(filter)
                 && let Some(reason) = segment_check::fault_of(&writer.store, &segment)?
             {
                 verify::quarantine_segment(writer, &segment, &reason)?;
             }
         }
-        let by_ingest = table_scan::rows_by_ingest::<R>(&writer.store, partition)?;
+        let by_ingest = table_scan::rows_by_ingest::<R>(&writer.store, partition, filter)?;
         let count: usize = by_ingest.values().map(Vec::len).sum();
         let events = if R::HAS_SOURCES { count + more } else { 0 };
         let mut known = Self {

@@ -24,6 +24,7 @@ use crate::archive::compaction::compactor::{divide, of_fault};
 use crate::archive::coverage_log::sessions;
 use crate::archive::coverage_log::sessions::ImportedSession;
 use crate::archive::files::SegmentStep;
+use crate::archive::filter::Filter;
 use crate::archive::import::bars::BarTable;
 use crate::archive::import::column_table::{ColumnTable, NameIndex, partition};
 use crate::archive::import::existing_rows::{Comparison, PartitionRows, RowOrigin};
@@ -281,11 +282,9 @@ impl<'a> Import<'a> {
                     if number > 0 {
                         self.commit_lot()?;
                     }
-                    let (mut rows, mut replacing) =
-                        self.new_rows(table, partition, rows, near())?;
-                    table.arrange(&names, &mut rows);
-                    table.arrange(&names, &mut replacing);
-                    if !self.store(table, partition, rows, open)?
+                    let names = (&names, !unchecked.contains(&partition));
+                    let (new, replacing) = self.new_rows(table, names, partition, rows, near())?;
+                    if !self.store(table, partition, new, open)?
                         || !self.segments(table, partition, replacing, true)?
                     {
                         return Ok(false);
@@ -365,19 +364,93 @@ impl<'a> Import<'a> {
         })
     }
 
+    /// Times of the first and the last row of each stored segment of a partition.
+    ///
+    /// `None` if there may be other stored rows, or undone rows.
+    fn stored_times<R: Row>(
+        &self,
+        partition: Partition,
+    ) -> Result<Option<Vec<(Millis, Millis)>>, ArchiveError> {
+        let day = partition.day;
+        self.writer.store.ask(|journal| {
+            if database::has_within::<R>(journal, day.start(), day.end())?
+                || !manifest::undone(journal, R::TABLE, day)?.is_empty()
+            {
+                return Ok(None);
+            }
+            let segments = manifest::of_day(journal, R::TABLE, day, SegmentState::Active)?;
+            let segments = segments.iter().filter(|one| one.partition == partition);
+            Ok(Some(segments.map(|one| (one.first, one.last)).collect()))
+        })
+    }
+
+    /// Divides rows into rows at times without stored rows, and the others.
+    ///
+    /// No stored row has the key or the values of the first ones. The others are compared with the stored rows that
+    /// match the returned filter. All rows are among the others if their keys do not contain their times.
+    fn apart<T: ColumnTable>(
+        &self,
+        table: &T,
+        names: &NameIndex,
+        partition: Partition,
+        rows: &[usize],
+    ) -> Result<(Vec<usize>, Vec<usize>, Filter), ArchiveError> {
+        let stored = if rows.iter().all(|row| table.has_time_in_key(*row)) {
+            self.stored_times::<T::Row>(partition)?
+        } else {
+            None
+        };
+        let Some(stored) = stored else {
+            return Ok((Vec::new(), rows.to_vec(), Filter::default()));
+        };
+        let is_apart = |row: &usize| {
+            let at = table.timestamp(*row).unwrap_or_default();
+            !stored
+                .iter()
+                .any(|(first, last)| *first <= at && at <= *last)
+        };
+        let (mut apart, mut others): (Vec<usize>, Vec<usize>) =
+            rows.iter().partition(|row| is_apart(row));
+        table.arrange(names, &mut apart);
+        if !table.has_unique_keys(&apart) {
+            apart.clear();
+            others = rows.to_vec();
+        }
+        let (first, last) = ends(table, &others);
+        let filter = Filter {
+            start: Some(first),
+            end: Some(last.on(1)),
+            ..Filter::default()
+        };
+        Ok((apart, others, filter))
+    }
+
     /// Compares rows with the stored rows.
     ///
-    /// Returns new rows, and rows that replace undone rows. Counts repeated rows, and rejects rows that differ from the
-    /// stored row with the same key. `near` are the rows of the day and of the days next to it.
+    /// Returns new rows, and rows that replace undone rows, in the order of a segment. Counts repeated rows, and rejects
+    /// rows that differ from the stored row with the same key. `names` says, too, whether all rows are valid. `near`
+    /// are the rows of the day and of the days next to it.
     fn new_rows<T: ColumnTable>(
         &mut self,
         table: &T,
+        (names, are_valid): (&NameIndex, bool),
         partition: Partition,
         rows: &[usize],
         near: impl Iterator<Item = usize>,
     ) -> Result<(Vec<usize>, Vec<usize>), ArchiveError> {
+        let (mut new, rows, filter) = if are_valid {
+            self.apart(table, names, partition, rows)?
+        } else {
+            (Vec::new(), rows.to_vec(), Filter::default())
+        };
+        let rows = rows.as_slice();
+        let mut replacing = Vec::new();
+        if rows.is_empty() {
+            return Ok((new, replacing));
+        }
         let own = self.scope.ingest.map(|ingest| ingest.id.as_str());
-        let mut known = PartitionRows::<T::Row>::read(self.writer, partition, rows.len(), own)?;
+        let mut known =
+            PartitionRows::<T::Row>::read(self.writer, partition, &filter, rows.len(), own)?;
         let place = |row: &usize| {
             let (exchange, coin) = (table.exchange(*row)?, table.coin(*row)?);
             Some((exchange, coin, table.timestamp(*row)?))
@@ -385,7 +458,6 @@ impl<'a> Import<'a> {
         let given: Vec<(&str, &str, Millis)> = rows.iter().filter_map(place).collect();
         let near = near.filter_map(|row| place(&row));
         let mut undone = UndoneRows::read::<T::Row>(self.writer, partition.day, &given, near)?;
-        let (mut new, mut replacing) = (Vec::with_capacity(rows.len()), Vec::new());
         let mut unmatched = Vec::new();
         // Rows with known keys take their stored rows first, then rows of other sources take the rest.
         for (numbers, has_keys) in [(rows, true), (&[][..], false)] {
@@ -418,6 +490,8 @@ impl<'a> Import<'a> {
                 }
             }
         }
+        table.arrange(names, &mut new);
+        table.arrange(names, &mut replacing);
         Ok((new, replacing))
     }
 

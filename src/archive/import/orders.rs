@@ -17,7 +17,7 @@ use crate::archive::import::column_table::{
     ColumnTable, NameIndex, attos, is_time, segment_columns, spelled, taken,
 };
 use crate::archive::import::covered_time::CoveredTime;
-use crate::archive::rows::orders::{MAX_ORDER_USD, OrderRow, source_of_key};
+use crate::archive::rows::orders::{MAX_ORDER_USD, OrderRow, has_time, source_of_key};
 use crate::archive::rows::row::{Fault, KeySource, check_time};
 use crate::model::{
     Completeness, DecimalColumn, FixedPoint, Labels, Millis, Order, Side, Symbol, Vocabulary,
@@ -407,6 +407,12 @@ impl ColumnTable for OrderTable {
             && attos(&given.value_usd, row).is_some_and(|value| (0..=MOST_USD).contains(&value))
             && is_time(&given.timestamp, row, 0)
             && is_time(&given.received_at, row, 0)
+    }
+
+    fn has_time_in_key(&self, row: usize) -> bool {
+        let at = self.timestamp(row);
+        self.own_key(row)
+            .is_none_or(|key| at.is_some_and(|at| has_time(key, at)))
     }
 
     fn arrange(&self, names: &NameIndex, rows: &mut [usize]) {

@@ -52,6 +52,10 @@ impl<R: Row> ColumnTable for RowTable<R> {
         false
     }
 
+    fn has_time_in_key(&self, _: usize) -> bool {
+        false
+    }
+
     fn arrange(&self, _: &NameIndex, rows: &mut [usize]) {
         let row = |place: &usize| self.0.get(*place);
         rows.sort_by(|one, other| match (row(one), row(other)) {

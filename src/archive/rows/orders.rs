@@ -137,6 +137,12 @@ fn spelled_contract(key: &str) -> Option<(&str, &str)> {
     sides.find_map(|side| contract_and_rest.rsplit_once(side))
 }
 
+/// Whether the dedupe key of an imported order contains this time.
+pub(crate) fn has_time(key: &str, at: Millis) -> bool {
+    let time = spelled_contract(key).and_then(|(_, said)| said.split('|').next());
+    time.is_some_and(|time| time == itoa::Buffer::new().format(at.0))
+}
+
 /// What assigned a dedupe key.
 pub(crate) fn source_of_key(exchange: &str, key: &str) -> KeySource {
     match key.split_once('|') {

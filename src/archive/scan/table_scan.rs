@@ -371,7 +371,7 @@ fn together<R: Row>(
     let mut repeated = HashSet::new();
     let mut filed = Vec::new();
     for part in in_use {
-        if part.last < start || part.first >= end {
+        if !part.may_match(filter) {
             continue;
         }
         if room.is_exceeded() {
@@ -410,12 +410,13 @@ fn together<R: Row>(
     Ok(Scan { rows, damaged })
 }
 
-/// Rows of a partition by the id of their ingest; `None` means collected rows.
+/// Matching rows of a partition by the id of their ingest; `None` means collected rows.
 ///
 /// The rows of damaged segments are left out.
 pub(crate) fn rows_by_ingest<R: Row>(
     store: &Store,
     partition: Partition,
+    filter: &Filter,
 ) -> Result<BTreeMap<Option<String>, Vec<R>>, ArchiveError> {
     let day = partition.day;
     let (journaled, segments) = store.ask(|journal| {
@@ -428,12 +429,14 @@ pub(crate) fn rows_by_ingest<R: Row>(
     let is_journaled = !journaled.is_empty();
     let mut rows: BTreeMap<Option<String>, Vec<R>> = BTreeMap::new();
     for segment in segments {
-        if segment.partition != partition {
+        if segment.partition != partition || !segment.may_match(filter) {
             continue;
         }
         let mut found = Vec::new();
-        let outcome = read_part::<R>(store, &segment, &Filter::default(), &mut |row| {
-            found.push(row);
+        let outcome = read_part::<R>(store, &segment, filter, &mut |row| {
+            if filter.admits(&row) {
+                found.push(row);
+            }
             true
         })?;
         if let Err(reason) = outcome {
@@ -446,7 +449,11 @@ pub(crate) fn rows_by_ingest<R: Row>(
         rows.entry(segment.ingest).or_default().extend(found);
     }
     for (ingest, mut found) in journaled {
-        found.retain(|row| row.interval() == partition.interval && !again.contains(&row.key()));
+        found.retain(|row| {
+            row.interval() == partition.interval
+                && filter.admits(row)
+                && !again.contains(&row.key())
+        });
         rows.entry(ingest).or_default().extend(found);
     }
     Ok(rows)

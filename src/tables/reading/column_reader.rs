@@ -1,5 +1,7 @@
 //! Reads the columns of a table cell by cell, and collects the faults by row.
 
+use std::collections::HashMap;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
@@ -135,17 +137,22 @@ impl<'a> ColumnReader<'a> {
     /// Reads the coins of orders; blank where the symbol says more than the column.
     pub(super) fn coins(&mut self, symbols: &Labels) -> Labels {
         let coins = self.names("coin", true);
-        let blank = |(symbol, coin): (&str, &'_ str)| {
-            let symbol = Symbol::read(symbol);
-            symbol.is_some_and(|symbol| is_less_exact(&symbol, coin))
+        let mut known: HashMap<(u32, u32), bool> = HashMap::new();
+        let mut blank = |row: usize| {
+            let (symbol, coin) = (symbols.codes().get(row)?, coins.codes().get(row)?);
+            let is_blank = known.entry((*symbol, *coin)).or_insert_with(|| {
+                let symbol = symbols.get(row).and_then(Symbol::read);
+                let coin = coins.get(row).unwrap_or_default();
+                symbol.is_some_and(|symbol| is_less_exact(&symbol, coin))
+            });
+            is_blank.then_some("")
         };
-        let pairs = || symbols.iter().zip(coins.iter());
-        if !pairs().any(blank) {
+        let blanks: Vec<Option<&str>> = (0..coins.len()).map(&mut blank).collect();
+        if blanks.iter().all(Option::is_none) {
             return coins;
         }
-        pairs()
-            .map(|pair| if blank(pair) { "" } else { pair.1 })
-            .collect()
+        let coins = coins.iter().zip(blanks);
+        coins.map(|(coin, blank)| blank.unwrap_or(coin)).collect()
     }
 
     fn texts(

@@ -1,5 +1,6 @@
 //! Columns that state the same thing: rows in which they differ are faulty.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use rust_decimal::Decimal;
@@ -53,17 +54,17 @@ const UNFILLED: [&str; 6] = [
 const DENIALS: [&str; 8] = ["", "false", "f", "no", "n", "0", "00", "none"];
 
 /// The text of a cell.
-fn word(cell: &InputCell<'_>) -> String {
+fn word<'c>(cell: &'c InputCell<'_>) -> Cow<'c, str> {
     match cell {
-        InputCell::Missing => String::new(),
-        InputCell::Text(text) | InputCell::Other(text) => text.trim().to_owned(),
-        cell if cell.is_missing() => String::new(),
-        cell => cell.shown(),
+        InputCell::Missing => Cow::Borrowed(""),
+        InputCell::Text(text) | InputCell::Other(text) => Cow::Borrowed(text.trim()),
+        cell if cell.is_missing() => Cow::Borrowed(""),
+        cell => Cow::Owned(cell.shown()),
     }
 }
 
-/// Which pairs of distinct names were found to differ.
-type Known = HashMap<(u32, String), bool>;
+/// For each code of a name, which other names were found to differ from it.
+type Known = HashMap<u32, HashMap<String, bool>>;
 
 impl ColumnReader<'_> {
     /// Adds a fault for each row in which a cell of another column differs from the one that is read.
@@ -80,13 +81,17 @@ impl ColumnReader<'_> {
                 if !self.look(row) {
                     return;
                 }
-                let other = word(&cells.at(row));
+                let cell = cells.at(row);
+                let other = word(&cell);
                 if other.is_empty() {
                     continue;
                 }
-                let is_other = *known.entry((*code, other.clone())).or_insert_with(|| {
+                let known = known.entry(*code).or_default();
+                let is_other = known.get(&*other).copied().unwrap_or_else(|| {
                     let mine = read.get(row).unwrap_or_default();
-                    !mine.is_empty() && differs(mine, &other)
+                    let differs = !mine.is_empty() && differs(mine, &other);
+                    known.insert(other.to_string(), differs);
+                    differs
                 });
                 if is_other {
                     let mine = read.get(row).unwrap_or_default();
@@ -236,7 +241,8 @@ impl ColumnReader<'_> {
             .collect();
         for (name, cells) in columns {
             for (row, side) in sides.iter().enumerate() {
-                let other = word(&cells.at(row));
+                let cell = cells.at(row);
+                let other = word(&cell);
                 if Side::read(&other).is_some_and(|other| other != *side) {
                     let reason = format!("contradicts the column {name:?}");
                     let shown = format!("{} ({name} {other})", side.lower());
@@ -256,7 +262,8 @@ impl ColumnReader<'_> {
                     if !self.look(row) {
                         return;
                     }
-                    let text = word(&cells.at(row));
+                    let cell = cells.at(row);
+                    let text = word(&cell);
                     let plain: String = text
                         .to_lowercase()
                         .chars()

@@ -110,22 +110,23 @@ impl<'a> JsonElements<'a> {
                     }
                 };
             }
-            let mut used = 0;
-            let mut end = None;
+            let (mut used, mut end) = (0, None);
+            // The part of the element in this piece.
+            let (mut start, mut until) = (0, None);
+            let mut has_begun = !self.element.is_empty();
             for byte in piece {
                 used += 1;
-                if self.element.is_empty() {
+                if !has_begun {
                     match byte {
                         b' ' | b'\t' | b'\r' | b'\n' | b',' | 0x1e => continue,
                         b']' if is_array => {
                             end = Some(false);
                             break;
                         }
-                        _ => {}
+                        _ => (has_begun, start) = (true, used - 1),
                     }
                 }
                 if is_quoted {
-                    self.element.push(*byte);
                     if is_escaped {
                         is_escaped = false;
                     } else if *byte == b'\\' {
@@ -138,11 +139,11 @@ impl<'a> JsonElements<'a> {
                     if depth == 0
                         && matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\r' | b'\n')
                     {
+                        until = Some(used - 1);
                         used -= usize::from(*byte == b']' && is_array);
                         end = Some(true);
                         break;
                     }
-                    self.element.push(*byte);
                     match byte {
                         b'"' => is_quoted = true,
                         b'[' | b'{' => depth += 1,
@@ -154,6 +155,9 @@ impl<'a> JsonElements<'a> {
                     end = Some(true);
                     break;
                 }
+            }
+            if has_begun && let Some(part) = piece.get(start..until.unwrap_or(used)) {
+                self.element.extend_from_slice(part);
             }
             self.from.consume(used);
             match end {

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Read;
 
 use csv::ByteRecord;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::feeds::dumps::row_error::RowError;
@@ -103,9 +105,8 @@ impl<'a> JsonRecords<'a> {
                     }
                 }
                 JsonKind::Dicts => {
-                    let members: Members<'_> = serde_json::from_slice(element).map_err(wrong)?;
-                    for name in &self.names {
-                        let raw = members.get(name.as_str());
+                    let members = NamedMembers(&self.names).of(element).map_err(wrong)?;
+                    for raw in members {
                         record
                             .push_field(raw.map_or(Cow::Borrowed(""), |raw| cell(raw)).as_bytes());
                     }
@@ -117,10 +118,79 @@ impl<'a> JsonRecords<'a> {
     }
 }
 
+/// Reads the members of a dict that have one of these names.
+///
+/// Of several members with one name, the last one is read.
+#[derive(Clone, Copy)]
+struct NamedMembers<'n>(&'n [String]);
+
+impl NamedMembers<'_> {
+    /// The members of a dict, in the order of the names.
+    fn of(self, element: &[u8]) -> serde_json::Result<Vec<Option<&RawValue>>> {
+        let mut text = serde_json::Deserializer::from_slice(element);
+        let members = text.deserialize_map(self)?;
+        text.end()?;
+        Ok(members)
+    }
+}
+
+impl<'a> Visitor<'a> for NamedMembers<'_> {
+    type Value = Vec<Option<&'a RawValue>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<M: MapAccess<'a>>(self, mut members: M) -> Result<Self::Value, M::Error> {
+        let mut found = vec![None; self.0.len()];
+        let mut next = 0;
+        while let Some(place) = members.next_key_seed(NamePlace(self.0, next))? {
+            let value = members.next_value()?;
+            if let Some(place) = place
+                && let Some(member) = found.get_mut(place)
+            {
+                *member = Some(value);
+                next = place + 1;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Finds the index of a name. Dicts usually have their members in the same order, so the next index is tried first.
+struct NamePlace<'n>(&'n [String], usize);
+
+impl<'a> DeserializeSeed<'a> for NamePlace<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'a>>(self, name: D) -> Result<Self::Value, D::Error> {
+        name.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for NamePlace<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        let Self(names, next) = self;
+        let is_next = names.get(next).is_some_and(|known| known == name);
+        let place = || names.iter().position(|known| known == name);
+        Ok(if is_next { Some(next) } else { place() })
+    }
+}
+
 /// Returns the text of a cell: empty for null, and without quotation marks for a string.
 fn cell(raw: &RawValue) -> Cow<'_, str> {
     match raw.get() {
         "null" => Cow::Borrowed(""),
+        // A string without escapes is the text between its quotation marks.
+        text if text.starts_with('"') && !text.contains('\\') => {
+            Cow::Borrowed(text.trim_matches('"'))
+        }
         text if text.starts_with('"') => {
             serde_json::from_str::<String>(text).map_or(Cow::Borrowed(text), Cow::Owned)
         }
