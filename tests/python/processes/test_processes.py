@@ -663,4 +663,5 @@ def test_200_loops_closed_during_a_call_leak_no_descriptor(script):
     loops(5)
     before = here.num_fds()
     loops(200)
-    assert here.num_fds() <= before + 4
+    # The service may accept a connection after its client has gone.
+    service.until(lambda: here.num_fds() <= before + 4)
