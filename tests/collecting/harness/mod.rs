@@ -27,7 +27,7 @@ use schedule::Schedule;
 use crate::bench::is_soak;
 
 /// Schedules of `make test`, and of `make soak`.
-const SCHEDULES: (u64, u64) = (40, 6000);
+const SCHEDULES: (u64, u64) = (24, 6000);
 /// Schedules that once found a fault, with only the first draws of a seed.
 const FOUND_FIRST: [u64; 27] = [
     693, 930, 934, 1252, 1347, 1487, 1624, 2175, 2277, 2492, 2782, 3087, 3304, 3346, 3385, 3511,
