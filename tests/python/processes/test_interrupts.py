@@ -175,7 +175,7 @@ def test_ctrl_c_ends_a_call_at_once_and_the_next_call_works(needs):
     assert took.keys() == ways.keys()
     # One that is lost comes out when the call ends: after 0.7 of it in the short form.
     late = {
-        way: (whole, longest) for way, (whole, longest) in took.items() if longest >= min(BOUND, max(0.2, whole / 2))
+        way: (whole, longest) for way, (whole, longest) in took.items() if longest >= min(BOUND, max(0.15, whole / 3))
     }
     assert not late
 
