@@ -10,6 +10,7 @@ import sys
 import tokenize
 import tomllib
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 ROOT = next(folder for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "Cargo.toml").exists())
@@ -42,8 +43,10 @@ def is_sentence(text: str) -> bool:
 
 def rust_parts(source: str):
     """Yield ``(line, kind, text)`` for each identifier, comment and sentence in Rust code."""
+    line, read = 1, 0
     for found in RUST.finditer(source):
-        line = source.count("\n", 0, found.start()) + 1
+        line += source.count("\n", read, found.start())
+        read = found.start()
         if found["comment"]:
             yield line, "prose", found["comment"]
         elif found["text"]:
@@ -65,23 +68,21 @@ def python_parts(source: str):
             yield token.start[0], "prose", token.string
 
 
+@cache
+def banned_parts(name: str) -> list[str]:
+    """The banned words that a name holds."""
+    return [part for part in PART.findall(name) if part.lower() in NAMES]
+
+
 def banned_words(path: Path) -> list[str]:
     """The findings of one file, file name included."""
     shown = path.relative_to(ROOT)
-    found = [
-        f"{shown}: file name holds the banned word `{part}`"
-        for part in PART.findall(path.stem)
-        if part.lower() in NAMES
-    ]
+    found = [f"{shown}: file name holds the banned word `{part}`" for part in banned_parts(path.stem)]
     source = path.read_text()
     parts = {".rs": rust_parts, ".md": page_parts}.get(path.suffix, python_parts)(source)
     for line, kind, text in parts:
         if kind == "name":
-            found += [
-                f"{shown}:{line}: `{text}` holds the banned word `{part.lower()}`"
-                for part in PART.findall(text)
-                if part.lower() in NAMES
-            ]
+            found += [f"{shown}:{line}: `{text}` holds the banned word `{part.lower()}`" for part in banned_parts(text)]
         else:
             for match in WORD.finditer(text):
                 if match[0].lower() in PROSE:
