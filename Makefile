@@ -26,7 +26,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page test test-rust test-python lint lint-python clippy wheel bench licences scorecard soak fuzz pictures notebooks tools docs clean
+.PHONY: help demo page test test-rust test-python lint lint-python types clippy wheel bench licences scorecard soak fuzz pictures notebooks tools docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,11 +57,13 @@ page: $(STAMP)/page ## the page of web/ checked, tested, and compared with web/d
 	cd web && npm run --silent check
 
 # Clippy needs no Python and waits for no download, so it runs while the packages of Python and of the page are installed.
+# The extension is built by one core for much of its time: the type checkers, which read its stub alone, take the other.
 lint: ## every check, of Rust and Python at the same time
 	cargo fmt --all --check
 	$(MAKE) --no-print-directory clippy & rust=$$!; \
 		$(MAKE) --no-print-directory page lint-python; python=$$?; wait $$rust && exit $$python
-	$(MAKE) --no-print-directory $(ANY)
+	$(MAKE) --no-print-directory $(ANY) & rust=$$!; \
+		$(MAKE) --no-print-directory types; python=$$?; wait $$rust && exit $$python
 	$(BIN)/python -m mypy.stubtest liqdata._core
 	$(BIN)/python tests/lint/replies.py
 
@@ -76,6 +78,8 @@ lint-python: $(STAMP)/test $(STAMP)/lint
 	$(BIN)/python tests/lint/plain.py
 	$(BIN)/python tests/lint/faces.py
 	$(BIN)/python tests/lint/licences.py
+
+types: $(STAMP)/test $(STAMP)/lint
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
