@@ -120,7 +120,7 @@ fn a_flipped_bit_without_a_journal_never_gives_a_wrong_value() {
     let flips = if std::env::var_os("LIQDATA_SOAK").is_some() {
         400
     } else {
-        100
+        40
     };
     let folder = Folder::new();
     let right = closed(&folder);

@@ -345,7 +345,7 @@ const PAGE: [&str; 4] = [
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_left_open_for_a_week_adds_less_than_a_hundred_megabytes() {
-    const HOURS: i64 = 4;
+    const HOURS: i64 = 8;
     let folder = Folder::new();
     let wanted = ["levels"];
     let writing = Writing::keeping(&folder.archive(), CommitPolicy::default(), PLENTY, &wanted);
