@@ -81,8 +81,9 @@ def test_two_collectors_that_export_are_one_archive_by_dedupe_key(s3, wall_clock
         writer.close()
     # Both at once, each under its own prefix.
     addresses = [f"s3://kept/{folder.name}" for folder in folders]
+    environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}  # one ended by SIGABRT once, and said nothing
     exports = [
-        subprocess.Popen([*COMMAND, "export", str(folder), url], stdout=subprocess.DEVNULL, env=os.environ)
+        subprocess.Popen([*COMMAND, "export", str(folder), url], stdout=subprocess.DEVNULL, env=environment)
         for folder, url in zip(folders, addresses, strict=True)
     ]
     assert [one.wait(60) for one in exports] == [0, 0]
