@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,8 @@ GROUPS = {}
 for _way, _call in WAYS.items():
     _need = next((need for need in NEEDS if need in _call + FRESH.get(_way, "")), "table").strip("()")
     GROUPS.setdefault(_need, []).append(_way)
+
+reads_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
 
 SENDER = """
 import os, pathlib, signal, sys, time
@@ -165,6 +168,7 @@ SOURCE = """
 """
 
 
+@reads_proc
 @pytest.mark.parametrize("needs", GROUPS)
 def test_ctrl_c_ends_a_call_at_once_and_the_next_call_works(needs):
     ways = {way: (WAYS[way], FRESH.get(way, "None"), way in OBJECTS) for way in GROUPS[needs]}
@@ -261,6 +265,7 @@ MOMENTS = """
 """
 
 
+@reads_proc
 @pytest.mark.parametrize("way", ["table", "csv", "parquet"])
 def test_an_interrupted_ingest_reports_and_records_its_stored_rows(way):
     pytest.importorskip("pyarrow")
